@@ -1,0 +1,39 @@
+// What the injection and validation cores answer. Plain data: the webhook, the CLI and the metrics all read the same values.
+
+/** A JSON value kept exactly as it came: unknown future fields survive. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** Why a JobSet was left alone. The same word appears in the response, the metric and the log. */
+export type SkipReason =
+  | "not-a-jobset"
+  | "namespace-not-enabled"
+  | "disabled-by-annotation"
+  | "managed-by-other"
+  | "being-deleted"
+  | "finished"
+  | "created-without-injection";
+
+/** Something wrong (or odd) at one place of the object. `path` is a field path such as spec.replicatedJobs[0].name. */
+export interface Finding {
+  readonly rule: string;
+  readonly path: string;
+  readonly message: string;
+}
+
+export type InjectionOutcome =
+  | { readonly kind: "injected"; readonly object: JsonObject; readonly warnings: readonly string[] }
+  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly warnings: readonly string[] }
+  | { readonly kind: "refused"; readonly errors: readonly Finding[]; readonly warnings: readonly string[] };
+
+/** One rule's verdict, for `--explain`. */
+export type RuleResult =
+  | { readonly rule: string; readonly verdict: "pass" | "not-applicable"; readonly reason: string }
+  | { readonly rule: string; readonly verdict: "error" | "warning"; readonly findings: readonly Finding[] };
+
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly errors: readonly Finding[];
+  readonly warnings: readonly Finding[];
+  readonly results: readonly RuleResult[];
+}
