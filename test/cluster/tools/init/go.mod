@@ -1,0 +1,3 @@
+module reprise.dev/test/cluster/tools/init
+
+go 1.26.0
