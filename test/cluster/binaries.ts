@@ -1,7 +1,7 @@
 // Builds the cluster's programs from Go modules, once, into a cache outside the checkout. A build goes to a temporary
 // folder and is renamed into place, so a killed build leaves nothing that looks finished.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -50,11 +50,28 @@ async function build(group: ToolGroupName, progress: Progress): Promise<void> {
       const flags = ["build", "-v", "-trimpath", "-ldflags", `-s -w ${linkerFlags}`.trim()];
       await goBuild([...flags, "-o", join(temporary, program), source], group, step);
     }
+    await copyAssets(group, temporary);
     renameSync(temporary, target);
     step.done();
   } finally {
     rmSync(temporary, { recursive: true, force: true });
     release();
+  }
+}
+
+/** The manifests that came with a group's programs. */
+export function assetFolder(group: ToolGroupName): string {
+  return join(groupFolder(group), "assets");
+}
+
+async function copyAssets(group: ToolGroupName, target: string): Promise<void> {
+  const { assets } = toolGroup(group);
+  if (assets === undefined) return;
+  const module = await go(["list", "-m", "-f", "{{.Dir}}", assets.module], group, () => {});
+  cpSync(join(module, assets.folder), join(target, "assets"), { recursive: true });
+  // Files of the module cache are read-only, which would keep the cache from ever being removed by its owner.
+  for (const entry of readdirSync(join(target, "assets"), { recursive: true })) {
+    chmodSync(join(target, "assets", entry.toString()), 0o755);
   }
 }
 

@@ -46,6 +46,23 @@ export function pidsRunning(file: string): number[] {
   });
 }
 
+/** Processes that run this file or are about to: `unshare FILE`, a shell or `nsenter` whose last word is the file. */
+export function pidsStarting(file: string): number[] {
+  const starters = allPids().filter((pid) => {
+    const argv = commandLine(pid);
+    return ["sh", "unshare", "nsenter"].includes(argv[0] ?? "") && argv.at(-1)?.endsWith(file) === true;
+  });
+  return [...new Set([...pidsRunning(file), ...starters])];
+}
+
+function commandLine(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+  } catch {
+    return []; // Gone meanwhile.
+  }
+}
+
 /** Identifies the PID namespace of a process, such as pid:[4026532512]. */
 export function pidNamespace(pid: number): string | undefined {
   return readLink(`/proc/${pid}/ns/pid`);

@@ -9,6 +9,8 @@ interface ToolGroup {
   /** Binary name → Go package. */
   readonly programs: Readonly<Record<string, string>>;
   readonly linkerFlags?: string;
+  /** A folder of the module that is needed at run time (manifests), kept beside the binaries. */
+  readonly assets?: { readonly module: string; readonly folder: string };
 }
 
 const KUBERNETES = "k8s.io/kubernetes/cmd";
@@ -45,6 +47,7 @@ export const TOOL_GROUPS = {
       jobset: "sigs.k8s.io/jobset",
       "in-place-restart-agent": "sigs.k8s.io/jobset/cmd/in-place-restart-agent",
     },
+    assets: { module: "sigs.k8s.io/jobset", folder: "config" },
   },
   certManager: {
     folder: "cert-manager",
@@ -53,6 +56,7 @@ export const TOOL_GROUPS = {
       webhook: `${CERT_MANAGER}/webhook`,
       cainjector: `${CERT_MANAGER}/cainjector`,
     },
+    assets: { module: "github.com/cert-manager/cert-manager", folder: "deploy/crds" },
   },
 } as const satisfies Record<string, ToolGroup>;
 

@@ -1,0 +1,67 @@
+// The images the cluster's own Pods run, made from the binaries in the cache and kept beside them.
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Binaries, cacheFolder } from "../binaries.ts";
+import { type ImageRecipe, writeImage } from "../image.ts";
+import { PAUSE_IMAGE } from "../node.ts";
+import { cacheKey, type ToolGroupName } from "../tool-groups.ts";
+
+/** What `runAsNonRoot` accepts and distroless images use. */
+const NON_ROOT = "65532";
+
+/** A shell and small tools for test workloads; refer to it as local/busybox:1. */
+export const BUSYBOX_IMAGE = "docker.io/local/busybox:1";
+const BUSYBOX_COMMANDS = [
+  "sh",
+  "sleep",
+  "cat",
+  "echo",
+  "kill",
+  "nc",
+  "date",
+  "test",
+  "touch",
+  "ls",
+  "env",
+  "id",
+  "true",
+];
+
+/** Returns the path of the image's archive, made when it is not in the cache yet. */
+export function pauseArchive(binaries: Binaries): string {
+  const init = binaries("init", "reprise-cluster-init");
+  return archive("init", {
+    name: PAUSE_IMAGE,
+    files: [{ path: "/pause", source: { file: init } }],
+    entrypoint: ["/pause"],
+    user: NON_ROOT,
+  });
+}
+
+export function busyboxArchive(): string {
+  const links = BUSYBOX_COMMANDS.map((name) => ({ path: `/bin/${name}`, source: { linkTo: "busybox" } }));
+  return archive("init", {
+    name: BUSYBOX_IMAGE,
+    files: [{ path: "/bin/busybox", source: { file: "/usr/bin/busybox" } }, ...links],
+    entrypoint: ["/bin/sh"],
+    user: NON_ROOT,
+  });
+}
+
+/** An image whose only content is one static program of a tool group. */
+export function programArchive(binaries: Binaries, group: ToolGroupName, program: string, image: string): string {
+  return archive(group, {
+    name: image,
+    files: [{ path: `/${program}`, source: { file: binaries(group, program) } }],
+    entrypoint: [`/${program}`],
+    user: NON_ROOT,
+  });
+}
+
+function archive(group: ToolGroupName, recipe: ImageRecipe): string {
+  const folder = join(cacheFolder(), "images", cacheKey(group));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${recipe.name.replaceAll(/[/:]/g, "_")}.tar`);
+  if (!existsSync(file)) writeImage(recipe, file);
+  return file;
+}
