@@ -26,6 +26,8 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/setup.ts",
+          // One cluster at a time: two would share the cores and disturb each other's timing.
+          fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },

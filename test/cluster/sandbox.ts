@@ -3,6 +3,7 @@
 // however the tool itself died; what is left for `down` are cgroup folders and files.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { cacheFolder } from "./binaries.ts";
 import {
   allPids,
   childOf,
@@ -63,8 +64,32 @@ export async function openNode(cluster: Sandbox, folder: string, name: string, i
   await cluster.run(`init-${name}`, ["unshare", "--mount", "--net", "--propagation", "private", init]);
   const pid = await waitFor(`${name}'s namespaces open`, 10_000, () => pidsRunning(init)[0]);
   const node = sandbox(folder, name, pid);
+  hideHostFolders(node, [folder, cacheFolder()]);
   node.exec(["mount", "--make-rshared", "/"]);
   return node;
+}
+
+/**
+ * The kubelet, containerd and CNI plugins write to fixed places of the machine whatever they are told. Inside a node those
+ * places are empty and in memory, so the machine's own are never touched; `kept` folders stay visible where they are.
+ */
+function hideHostFolders(node: Sandbox, kept: readonly string[]): void {
+  for (const hidden of ["/var/lib", "/var/log", "/run", "/tmp"]) {
+    const inside = kept.filter((folder) => folder.startsWith(`${hidden}/`));
+    const script = [
+      // A folder cannot be reached once something covers its parent: keep a hold of it on the way.
+      ...inside.map(
+        (folder, index) =>
+          `mount --bind ${folder} /mnt; mkdir -p /dev/shm/kept-${index}; mount --move /mnt /dev/shm/kept-${index}`,
+      ),
+      `mount -t tmpfs -o mode=1777 tmpfs ${hidden}`,
+      ...inside.map(
+        (folder, index) =>
+          `mkdir -p ${folder}; mount --move /dev/shm/kept-${index} ${folder}; rmdir /dev/shm/kept-${index}`,
+      ),
+    ];
+    node.exec(["sh", "-ec", script.join("\n")]);
+  }
 }
 
 /** The sandbox of a cluster or node that an earlier run of the tool opened, if it still lives. */

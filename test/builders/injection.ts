@@ -1,0 +1,70 @@
+// Runs the injection core on JobSets of the builders, and reads what it made.
+import type { Finding, InjectionOutcome, Json, JsonObject } from "../../src/api/admission.ts";
+import { type InjectionRequest, inject } from "../../src/inject/inject.ts";
+import type { InjectionSettings } from "../../src/inject/settings.ts";
+import { readTemplate, type Template } from "../../src/inject/template.ts";
+
+export const settings: InjectionSettings = {
+  default: "enabled",
+  agentImage: "registry.example/reprise:test",
+  agentPullPolicy: "IfNotPresent",
+  imagePullSecrets: [],
+  agentResources: { cpu: "100m", memory: "64Mi" },
+  agentPort: 15_467,
+  restartExitCode: 88,
+};
+
+export function create(object: JsonObject, config: InjectionSettings = settings): InjectionOutcome {
+  return inject({ operation: "CREATE", namespace: "default", object, config });
+}
+
+export function update(
+  object: JsonObject,
+  oldObject: JsonObject,
+  config: InjectionSettings = settings,
+): InjectionOutcome {
+  const request: InjectionRequest = { operation: "UPDATE", namespace: "default", object, oldObject, config };
+  return inject(request);
+}
+
+/** The injected object; fails the test when there is none, with the reason. */
+export function injected(outcome: InjectionOutcome): JsonObject {
+  if (outcome.kind === "injected") return outcome.object;
+  throw new Error(`not injected: ${JSON.stringify(outcome)}`);
+}
+
+export function refusals(outcome: InjectionOutcome): readonly Finding[] {
+  if (outcome.kind === "refused") return outcome.errors;
+  throw new Error(`not refused: ${outcome.kind}`);
+}
+
+/** One replicatedJob of an object, by its position. */
+export function templateOf(object: JsonObject, index = 0): Template {
+  const template = readTemplate(at(object, "spec", "replicatedJobs", index));
+  if (template === undefined) throw new Error(`no replicatedJob ${index}`);
+  return template;
+}
+
+/** The value at a path, or undefined. */
+export function at(value: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null) return undefined;
+    current = Array.isArray(current) ? current[Number(key)] : current[key];
+  }
+  return current;
+}
+
+/** A copy with one value changed; the parents of the path must exist. */
+export function changed(object: JsonObject, path: readonly (string | number)[], value: Json): JsonObject {
+  const copy = structuredClone(object);
+  const parent = at(copy, ...path.slice(0, -1));
+  const key = path.at(-1);
+  if (Array.isArray(parent) && typeof key === "number") parent[key] = value;
+  else if (typeof parent === "object" && parent !== null && !Array.isArray(parent)) parent[String(key)] = value;
+  else throw new Error(`no ${path.join(".")}`);
+  return copy;
+}
+
+export const POD = ["spec", "replicatedJobs", 0, "template", "spec", "template"] as const;
+export const POD_SPEC = [...POD, "spec"] as const;
