@@ -10,15 +10,96 @@ function entry<P>(message: (params: P) => string, fix: (params: P) => string): E
   return { message, fix };
 }
 
+/** A request that the API server answered with something other than success. */
+interface ApiFailure {
+  readonly server: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+function fixForStatus(status: number): string {
+  if (status === 403) return "grant this user the verb and resource named in the message";
+  if (status === 404) return "check the name, and that the resource type is installed";
+  if (status === 409) return "read the object again and retry";
+  if (status === 429 || status >= 500) return "retry; if it persists, read the API server's log";
+  return "correct what the message names";
+}
+
 export const ERRORS = {
   KUBECONFIG_UNREADABLE: entry<{ file: string; reason: string }>(
     (p) => `kubeconfig ${p.file} cannot be read: ${p.reason}`,
     () => "pass --kubeconfig FILE, or set KUBECONFIG to a readable file",
   ),
+  KUBECONFIG_NOT_FOUND: entry<{ searched: string }>(
+    (p) => `no cluster to talk to: ${p.searched} does not exist and this process does not run inside a cluster`,
+    () => "pass --kubeconfig FILE, or set KUBECONFIG",
+  ),
+  KUBECONFIG_INVALID: entry<{ file: string; field: string; problem: string }>(
+    (p) => `kubeconfig ${p.file}: ${p.field} ${p.problem}`,
+    (p) => `correct ${p.field} in that file`,
+  ),
+  KUBECONFIG_DANGLING: entry<{ file: string; field: string; name: string; known: readonly string[] }>(
+    (p) => `kubeconfig ${p.file}: ${p.field} names ${JSON.stringify(p.name)}, which is not in the file`,
+    (p) => (p.known.length > 0 ? `use one of: ${p.known.join(", ")}` : "add the missing entry"),
+  ),
+  KUBECONFIG_REFERENCE_UNREADABLE: entry<{ file: string; field: string; path: string; reason: string }>(
+    (p) => `kubeconfig ${p.file}: ${p.field} points to ${p.path}, which cannot be read: ${p.reason}`,
+    (p) => `correct ${p.field}, or make that file readable`,
+  ),
+  TOKEN_FILE_UNREADABLE: entry<{ path: string; reason: string }>(
+    (p) => `service account token ${p.path} cannot be used: ${p.reason}`,
+    () => "mount a projected service account token there, or correct tokenFile in the kubeconfig",
+  ),
+  API_CREDENTIALS_FAILED: entry<{ server: string; user: string; reason: string }>(
+    (p) => `credentials of user ${p.user} for ${p.server} could not be obtained: ${p.reason}`,
+    (p) => `check the credentials of user ${p.user} in the kubeconfig (for exec: run its command by hand)`,
+  ),
+  API_UNREACHABLE: entry<{ server: string; reason: string }>(
+    (p) => `API server ${p.server} cannot be reached: ${p.reason}`,
+    () => "check that it runs and that clusters[].cluster.server of the kubeconfig is its address",
+  ),
+  API_TLS_REJECTED: entry<{ server: string; reason: string }>(
+    (p) => `TLS connection to API server ${p.server} failed: ${p.reason}`,
+    () => "set certificate-authority-data (and tls-server-name) of the cluster to match the server's certificate",
+  ),
+  API_UNAUTHORIZED: entry<ApiFailure>(
+    (p) => `API server ${p.server} does not accept these credentials (401 on ${p.method} ${p.path})`,
+    () => "renew the token or client certificate of this user in the kubeconfig",
+  ),
+  API_REJECTED: entry<ApiFailure>(
+    (p) => `${p.method} ${p.path} on ${p.server} answered ${p.status}${p.reason ? ` ${p.reason}` : ""}: ${p.message}`,
+    (p) => fixForStatus(p.status),
+  ),
+  CONFIG_UNREADABLE: entry<{ file: string; reason: string }>(
+    (p) => `config file ${p.file} cannot be read: ${p.reason}`,
+    () => "pass --config FILE with a readable file, or leave it out to use the defaults",
+  ),
+  CONFIG_SYNTAX: entry<{ file: string; line: number; reason: string }>(
+    (p) => `${p.file}:${p.line}: not valid YAML: ${p.reason}`,
+    () => "correct this line",
+  ),
+  CONFIG_WRONG_VALUE: entry<{ file: string; line: number; path: string; expected: string; found: string; fix: string }>(
+    (p) => `${p.file}:${p.line}: ${p.path}: expected ${p.expected}, found ${p.found}`,
+    (p) => p.fix,
+  ),
+  CONFIG_UNKNOWN_KEY: entry<{ file: string; line: number; path: string; nearest?: string; known: readonly string[] }>(
+    (p) => `${p.file}:${p.line}: ${p.path} is not a known setting`,
+    (p) => (p.nearest === undefined ? `remove it (known here: ${p.known.join(", ")})` : `did you mean "${p.nearest}"?`),
+  ),
+  PORT_UNAVAILABLE: entry<{ what: string; port: number; reason: string }>(
+    (p) => `cannot listen on port ${p.port} for ${p.what}: ${p.reason}`,
+    () => "stop what uses the port, or set another one in the config file",
+  ),
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
 export type ErrorParams<C extends ErrorCode> = (typeof ERRORS)[C] extends Entry<infer P> ? P : never;
+
+/** The same table, typed so that a code and its parameters are known to belong together. */
+const table: { readonly [C in ErrorCode]: Entry<ErrorParams<C>> } = ERRORS;
 
 /** An error with a code from the table. Its message is one line: what was wrong, where, and what to do. */
 export class RepriseError<C extends ErrorCode = ErrorCode> extends Error {
@@ -26,11 +107,19 @@ export class RepriseError<C extends ErrorCode = ErrorCode> extends Error {
   readonly fix: string;
 
   constructor(code: C, params: ErrorParams<C>, options?: { cause?: unknown }) {
-    const { message, fix } = ERRORS[code] as unknown as Entry<ErrorParams<C>>;
+    const { message, fix } = table[code];
     super(`${message(params)}; ${fix(params)}`, options);
     this.name = "RepriseError";
     this.code = code;
     this.fix = fix(params);
+  }
+}
+
+/** Every problem of one config file at once; its message has one line for each. */
+export class ConfigError extends AggregateError {
+  constructor(problems: readonly RepriseError[]) {
+    super(problems, problems.map((problem) => problem.message).join("\n"));
+    this.name = "ConfigError";
   }
 }
 

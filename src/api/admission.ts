@@ -7,8 +7,12 @@ export type JsonObject = { [key: string]: Json };
 /** Why a JobSet was left alone. The same word appears in the response, the metric and the log. */
 export type SkipReason =
   | "not-a-jobset"
+  | "operation-not-handled"
   | "namespace-not-enabled"
   | "disabled-by-annotation"
+  /** The install injects on request only, and this JobSet does not ask. */
+  | "not-requested"
+  | "no-replicated-jobs"
   | "managed-by-other"
   | "being-deleted"
   | "finished"

@@ -50,13 +50,42 @@ export const JOBSET = {
   inPlaceRestartAttemptAnnotation: "jobset.sigs.k8s.io/in-place-restart-attempt",
 } as const;
 
+/** Kueue's opt-ins to force deletion (KEP-6757); the second replaced the first in Kueue 0.17, both are in use. */
+export const KUEUE = {
+  safeToForcefullyTerminate: "kueue.x-k8s.io/safe-to-forcefully-terminate",
+  safeToForcefullyDelete: "kueue.x-k8s.io/safe-to-forcefully-delete",
+} as const;
+
+/** Label that the Job controller puts on the Pods of an Indexed Job. */
+export const COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index";
+
 /** The agent container and what belongs to it inside a Pod. */
 export const AGENT = {
   container: "reprise-agent",
   tokenVolume: "reprise-agent-token",
   tokenMountPath: "/var/run/secrets/reprise.dev/agent",
   probePath: "/barrier",
+  /** Where the image holds the compiled agent. `<binary> probe` is the exec form of the startup probe. */
+  binary: "/usr/local/bin/reprise-agent",
 } as const;
+
+/** Environment of the agent container, written by injection and read by the agent. */
+export const AGENT_ENV = {
+  namespace: "NAMESPACE",
+  podName: "POD_NAME",
+  podUid: "POD_UID",
+  jobSetName: "JOBSET_NAME",
+  jobSetUid: "JOBSET_UID",
+  replicatedJob: "REPLICATED_JOB",
+  restartExitCode: "RESTART_EXIT_CODE",
+  /** "epoch" | "jobset". */
+  protocol: "PROTOCOL",
+  /** Port of the probe; absent under hostNetwork, where the probe is an exec of the binary. */
+  port: "PORT",
+} as const;
+
+/** In every worker: the epoch (or, with upstream's protocol, the attempt) it was started in. */
+export const EPOCH_ENV = "REPRISE_EPOCH";
 
 /** Largest int32: what "no limit" is called in Job and probe fields. */
 export const MAX_INT32 = 2_147_483_647;

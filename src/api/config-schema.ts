@@ -1,0 +1,156 @@
+// The settings an operator may write in the config file: shape, defaults and the reason for each default.
+// docs/configuration.md is generated from this table, so a description here is read by users.
+import { z } from "zod";
+import { DURATION_FORM, parseDuration } from "./duration.ts";
+import { LOG_LEVELS } from "./log-level.ts";
+import { isQuantity } from "./quantity.ts";
+import { VERSION } from "./version.ts";
+
+export interface SettingText {
+  /** Completes the sentence "expected ...". */
+  readonly expected: string;
+  /** What the setting does, and why its default is what it is. */
+  readonly description: string;
+  /** The default as it is written in the file. */
+  readonly example: string;
+}
+
+/** The words that belong to each setting, found by its schema. */
+export const settingTexts = z.registry<SettingText>();
+
+function port(byDefault: number, description: string) {
+  const expected = "a whole number from 1 to 65535";
+  const schema = z.int().min(1).max(65_535).default(byDefault);
+  return schema.register(settingTexts, { expected, description, example: String(byDefault) });
+}
+
+function text(byDefault: string, expected: string, description: string) {
+  return z.string().min(1).default(byDefault).register(settingTexts, { expected, description, example: byDefault });
+}
+
+function choice<const T extends readonly [string, ...string[]]>(values: T, byDefault: T[number], description: string) {
+  const expected = `one of ${values.join(", ")}`;
+  const schema = z.enum(values).default(byDefault);
+  return schema.register(settingTexts, { expected, description, example: byDefault });
+}
+
+function quantity(byDefault: string, description: string) {
+  // YAML reads `cpu: 1` as a number; Kubernetes accepts both spellings, so both are taken.
+  const schema = z
+    .union([z.string().refine(isQuantity), z.number().nonnegative()])
+    .transform(String)
+    .default(byDefault);
+  const expected = 'a Kubernetes quantity such as "100m" or "64Mi"';
+  return schema.register(settingTexts, { expected, description, example: byDefault });
+}
+
+function duration(byDefault: string, description: string) {
+  const schema = z
+    .string()
+    .transform((value, context) => {
+      const span = parseDuration(value);
+      if (span !== undefined) return span;
+      context.issues.push({ code: "custom", input: value });
+      return z.NEVER;
+    })
+    .prefault(byDefault);
+  return schema.register(settingTexts, { expected: DURATION_FORM, description, example: byDefault });
+}
+
+const injection = z
+  .strictObject({
+    default: choice(
+      ["enabled", "disabled"],
+      "enabled",
+      "What happens to a JobSet without the annotation `reprise.dev/inject` in a labelled namespace. Labelling the namespace is already the opt-in.",
+    ),
+    agentImage: text(
+      `reprise:${VERSION}`,
+      "an image reference",
+      "Image of the agent sidecar. The default is the image of this release, without a registry: the install sets the one you mirror.",
+    ),
+    agentPullPolicy: choice(
+      ["IfNotPresent", "Always", "Never"],
+      "IfNotPresent",
+      "Pull policy of the agent. `Always` asks the registry again on every restart in place, which is on the recovery path.",
+    ),
+    imagePullSecrets: z.array(z.string().min(1)).default([]).register(settingTexts, {
+      expected: "a list of Secret names",
+      description: "Secrets added to the Pods' own, needed only when the agent's image is in a private registry.",
+      example: "[]",
+    }),
+    agentResources: z
+      .strictObject({
+        cpu: quantity(
+          "100m",
+          "CPU request of the agent, and its limit in a Guaranteed Pod. It listens 19 ms after its start when nothing limits it; 100m allows 10 ms of CPU time in each period of 100 ms, so less would slow every recovery further.",
+        ),
+        memory: quantity(
+          "64Mi",
+          "Memory request and limit of the agent. It holds about 25 MiB; the rest is room for the copy of one small object and TLS buffers.",
+        ),
+      })
+      .prefault({}),
+    agentPort: port(
+      15_467,
+      "Port of the barrier probe inside each Pod. The default is below the ephemeral range and away from the ports that training frameworks, Istio and exporters use.",
+    ),
+    restartExitCode: z.int().min(1).max(125).default(88).register(settingTexts, {
+      expected: "a whole number from 1 to 125 (0 is success, 126 and above belong to shells, runtimes and signals)",
+      description:
+        "Exit code with which an agent asks for the restart of its Pod. The default means nothing to shells, runtimes and training frameworks, so it is recognised in a Pod's status.",
+      example: "88",
+    }),
+  })
+  .prefault({});
+
+const webhook = z
+  .strictObject({
+    port: port(9_443, "Port of the HTTPS server. Above 1023, so that it needs no privilege."),
+    healthPort: port(
+      8_081,
+      "Port of `/healthz`, `/readyz` and `/metrics`, in clear text so that probes need no certificate.",
+    ),
+    certDir: text(
+      "/etc/reprise/tls",
+      "a directory",
+      "Directory with `tls.crt` and `tls.key`, as a mounted TLS Secret lays them out. A renewed pair is picked up without a restart.",
+    ),
+  })
+  .prefault({});
+
+const controller = z
+  .strictObject({
+    healthPort: port(
+      8_082,
+      "Port of `/healthz`, `/readyz` and `/metrics`. Not the webhook's, so that both can run on one host.",
+    ),
+    leaderElection: z
+      .strictObject({
+        namespace: text("reprise-system", "a namespace", "Namespace of the Lease; the one reprise is installed in."),
+        name: text(
+          "reprise-controller",
+          "a Lease name",
+          "Name of the Lease. Change it only to run two separate installs.",
+        ),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+const stuckPods = z
+  .strictObject({
+    threshold: duration(
+      "60s",
+      "How long after its grace period a Pod on an unreachable node counts as stuck. KEP-6757 uses one minute: long enough for a kubelet that restarts.",
+    ),
+  })
+  .prefault({});
+
+export const configSchema = z.strictObject({
+  logLevel: choice(LOG_LEVELS, "info", "Least severe level that is logged. The option `--log-level` wins over it."),
+  injection,
+  webhook,
+  controller,
+  stuckPods,
+});

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "../errors.ts";
+import { defaultConfig, parseConfig } from "./config.ts";
+
+/** The lines a user would read for a broken file. */
+function problemsOf(text: string): string[] {
+  try {
+    parseConfig(text, "reprise.yaml");
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split("\n");
+    throw error;
+  }
+  return [];
+}
+
+describe("parseConfig", () => {
+  it.each(["", "# nothing set\n", "{}", "injection:\n", "injection:\n  agentPort:\n"])(
+    "takes the defaults for %j, where nothing is set",
+    (text) => {
+      expect(parseConfig(text, "reprise.yaml")).toEqual(defaultConfig);
+    },
+  );
+
+  it("keeps every default beside the settings that are written", () => {
+    const config = parseConfig(
+      "injection: {agentPort: 9000, agentResources: {cpu: 1}}\nstuckPods: {threshold: 2m}",
+      "f",
+    );
+    expect(config).toEqual({
+      ...defaultConfig,
+      injection: {
+        ...defaultConfig.injection,
+        agentPort: 9000,
+        agentResources: { ...defaultConfig.injection.agentResources, cpu: "1" },
+      },
+      stuckPods: { threshold: 120_000 },
+    });
+  });
+
+  it("names the nearest setting for an unknown key, with its line", () => {
+    expect(problemsOf("# first\nloglevel: debug\n")).toEqual([
+      'reprise.yaml:2: loglevel is not a known setting; did you mean "logLevel"?',
+    ]);
+    expect(problemsOf("webhook:\n  port: 1\n  certdir: /tls\n")).toEqual([
+      'reprise.yaml:3: webhook.certdir is not a known setting; did you mean "certDir"?',
+    ]);
+  });
+
+  it("lists the known settings when nothing is near", () => {
+    expect(problemsOf("stuckPods:\n  replicas: 3\n")).toEqual([
+      "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: threshold)",
+    ]);
+  });
+
+  it.each([
+    [
+      'injection:\n  agentPort: "http"\n',
+      'reprise.yaml:2: injection.agentPort: expected a whole number from 1 to 65535, found "http"; write for example "agentPort: 15467"',
+    ],
+    [
+      "webhook: {port: 70000}",
+      'reprise.yaml:1: webhook.port: expected a whole number from 1 to 65535, found 70000; write for example "port: 9443"',
+    ],
+    [
+      "injection:\n  default: yes\n",
+      'reprise.yaml:2: injection.default: expected one of enabled, disabled, found "yes"; write for example "default: enabled"',
+    ],
+    [
+      "stuckPods:\n  threshold: 60\n",
+      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found 60; write for example "threshold: 60s"',
+    ],
+    [
+      "stuckPods:\n  threshold: 60 s\n",
+      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found "60 s"; write for example "threshold: 60s"',
+    ],
+    [
+      "injection:\n  imagePullSecrets:\n    - a\n    - 5\n",
+      'reprise.yaml:2: injection.imagePullSecrets: expected a list of Secret names, found the list ["a",5]; write for example "imagePullSecrets: []"',
+    ],
+    [
+      "injection:\n  agentResources:\n    memory: 64 MB\n",
+      'reprise.yaml:3: injection.agentResources.memory: expected a Kubernetes quantity such as "100m" or "64Mi", found "64 MB"; write for example "memory: 64Mi"',
+    ],
+    [
+      "controller: [a]\n",
+      'reprise.yaml:1: controller: expected a map of settings, found the list ["a"]; write its settings on the lines below it, indented',
+    ],
+    [
+      "just text\n",
+      'reprise.yaml:1: the file: expected a map of settings, found "just text"; write its settings on the lines below it, indented',
+    ],
+  ])("says where, what was expected, what was found and what to write: %j", (text, line) => {
+    expect(problemsOf(text)).toEqual([line]);
+  });
+
+  it("refuses exit code 0 for restarts, which the kubelet would take for success", () => {
+    expect(problemsOf("injection: {restartExitCode: 0}")).toHaveLength(1);
+  });
+
+  it("reports all problems of a file at once, one line each", () => {
+    const lines = problemsOf("logLevle: debug\ninjection:\n  agentPort: x\n  defualt: enabled\nwebhook: 5\n");
+    expect(lines.map((line) => line.slice(0, line.indexOf(": ")))).toEqual(
+      expect.arrayContaining(["reprise.yaml:1", "reprise.yaml:3", "reprise.yaml:4", "reprise.yaml:5"]),
+    );
+    expect(lines).toHaveLength(4);
+  });
+
+  it("reports broken YAML with its line and nothing else", () => {
+    expect(problemsOf("logLevel: info\nwebhook: {port: 1\n")[0]).toMatch(
+      /^reprise\.yaml:[23]: not valid YAML: .+; correct this line$/,
+    );
+    expect(problemsOf("logLevel: info\nlogLevel: debug\n")).toEqual([
+      "reprise.yaml:2: not valid YAML: Map keys must be unique; correct this line",
+    ]);
+  });
+
+  it.each(["logLevel: *nowhere", "injection: &self {default: *self}", "injection: {imagePullSecrets: &self [*self]}"])(
+    "reports the broken alias in %j",
+    (text) => {
+      expect(problemsOf(text)).toEqual([expect.stringMatching(/^reprise\.yaml:1: not valid YAML: /)]);
+    },
+  );
+
+  it("answers any text with settings or a ConfigError", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect(() => problemsOf(text)).not.toThrow();
+      }),
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { asList, asMap, type Fields } from "./fields.ts";
+import { HISTORY_LIMIT, IN_PLACE_RESTART, PHASES, RESTART_REASONS, readInPlaceRestart } from "./in-place-restart.ts";
+
+const crd = asMap(parse(readFileSync("manifests/crd/reprise.dev_inplacerestarts.yaml", "utf8")));
+
+function at(root: unknown, ...path: string[]): Fields {
+  return path.reduce<Fields>((fields, key) => asMap(fields[key]), asMap(root));
+}
+
+describe("readInPlaceRestart", () => {
+  it("reads back what the controller writes", () => {
+    const status = {
+      deprecatedEpoch: 3,
+      syncedEpoch: 4,
+      held: ["evaluators"],
+      restarts: 3,
+      phase: "Restarting",
+      ready: "7/8",
+      history: [
+        {
+          cause: { reason: "ContainerExited", pod: "train-workers-0-1-abcde", container: "main", exitCode: 3 },
+          fromEpoch: 3,
+          toEpoch: 4,
+          counted: true,
+          failureSeen: "2026-01-01T00:00:00.100Z",
+          deprecated: "2026-01-01T00:00:00.105Z",
+        },
+      ],
+      conditions: [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "Restarting",
+          message: "",
+          lastTransitionTime: "2026-01-01T00:00:00Z",
+        },
+      ],
+    };
+    const raw = {
+      metadata: { name: "train", namespace: "ml", uid: "i1", resourceVersion: "9" },
+      spec: { jobSetUID: "j1" },
+      status,
+    };
+    expect(readInPlaceRestart(raw)).toEqual({ ...raw.metadata, jobSetUID: "j1", status });
+  });
+
+  it.each([{}, { status: {} }, { status: { syncedEpoch: 1 } }, { status: { syncedEpoch: "1", deprecatedEpoch: 0 } }])(
+    "has no status before both epochs are written: %j",
+    (raw) => {
+      expect(readInPlaceRestart(raw).status).toBeUndefined();
+    },
+  );
+
+  it("takes epoch zero for an initialised status", () => {
+    expect(readInPlaceRestart({ status: { deprecatedEpoch: 0, syncedEpoch: 0 } }).status?.syncedEpoch).toBe(0);
+  });
+
+  it("never throws, whatever the object", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (anything, list) => {
+        expect(() => readInPlaceRestart(anything)).not.toThrow();
+        const status = { deprecatedEpoch: 0, syncedEpoch: 0, held: anything, history: list, conditions: list };
+        expect(() => readInPlaceRestart({ spec: anything, status })).not.toThrow();
+      }),
+    );
+  });
+});
+
+describe("the CRD", () => {
+  const spec = at(crd, "spec");
+  const version = asMap(asList(spec["versions"])[0]);
+  const status = at(version, "schema", "openAPIV3Schema", "properties", "status", "properties");
+
+  it("defines the kind that the code asks for", () => {
+    expect(spec["group"]).toBe(IN_PLACE_RESTART.group);
+    expect(at(spec, "names")["plural"]).toBe(IN_PLACE_RESTART.plural);
+    expect(at(spec, "names")["kind"]).toBe(IN_PLACE_RESTART.kind);
+    expect(version["name"]).toBe(IN_PLACE_RESTART.version);
+  });
+
+  it("knows the same phases, restart reasons and bounds as the code", () => {
+    expect(at(status, "phase")["enum"]).toEqual(PHASES);
+    expect(at(status, "history")["maxItems"]).toBe(HISTORY_LIMIT);
+    const cause = at(status, "history", "items", "properties", "cause", "properties");
+    expect(at(cause, "reason")["enum"]).toEqual(RESTART_REASONS);
+  });
+});

@@ -1,0 +1,143 @@
+// The InPlaceRestart object: the state of one group, shared by the controller (its only writer) and the agents.
+// Every agent of the group receives it on every change, so it stays small: lists are bounded, here and in the CRD.
+import { asCount, asInteger, asList, asMap, asText } from "./fields.ts";
+import { type Condition, type Identity, readConditions, readIdentity } from "./metadata.ts";
+import { GROUP } from "./names.ts";
+
+export const IN_PLACE_RESTART = {
+  group: GROUP,
+  version: "v1alpha1",
+  plural: "inplacerestarts",
+  kind: "InPlaceRestart",
+} as const;
+
+export const PHASES = ["Starting", "Running", "Restarting", "Completed", "Failed"] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** Entries of the history that are kept: about 4 KB, and enough for escalation to see the same Pod fail again. */
+export const HISTORY_LIMIT = 10;
+
+/** What made a group restart. */
+export const RESTART_REASONS = [
+  /** A worker container ended with a non-zero code. */
+  "ContainerExited",
+  /** A Pod restarted into a newer epoch before its failure was seen. */
+  "PodRestarted",
+  "PodFailed",
+  "PodDeleted",
+  /** Preemption, drain or node loss: not the job's fault, so not counted. */
+  "Disruption",
+  /** The InPlaceRestart object was lost while the group ran. */
+  "StateLost",
+] as const;
+export type RestartReason = (typeof RESTART_REASONS)[number];
+
+export interface RestartCause {
+  readonly reason: RestartReason;
+  readonly pod?: string;
+  readonly container?: string;
+  readonly exitCode?: number;
+}
+
+/** When each step of a group restart was seen, in RFC 3339 with milliseconds. A step still to come is absent. */
+export interface RestartSteps {
+  readonly failureSeen?: string;
+  readonly deprecated?: string;
+  readonly allRestarted?: string;
+  readonly synced?: string;
+  readonly allRunning?: string;
+}
+
+export interface RestartRecord extends RestartSteps {
+  readonly cause: RestartCause;
+  /** The epoch that ended, and the one that the group restarted into once it is known. */
+  readonly fromEpoch: number;
+  readonly toEpoch?: number;
+  /** Whether it counts towards the budget. */
+  readonly counted: boolean;
+}
+
+export interface InPlaceRestartStatus {
+  /** Pods at or below this epoch restart in place. Never above syncedEpoch, never moves back. */
+  readonly deprecatedEpoch: number;
+  /** Pods at this epoch lift their barrier. Never moves back. */
+  readonly syncedEpoch: number;
+  /** replicatedJobs whose barrier stays down for now. */
+  readonly held: readonly string[];
+  /** Group restarts that count towards the budget. */
+  readonly restarts: number;
+  readonly phase: Phase;
+  /** Pods ready out of Pods expected, such as "8/8": for people, in `kubectl get`. */
+  readonly ready: string;
+  /** Newest last. */
+  readonly history: readonly RestartRecord[];
+  readonly conditions: readonly Condition[];
+}
+
+export interface InPlaceRestart extends Identity {
+  readonly jobSetUID: string;
+  /** Absent until the controller has written both epochs; until then no agent may take one. */
+  readonly status?: InPlaceRestartStatus;
+}
+
+export function readInPlaceRestart(raw: unknown): InPlaceRestart {
+  const status = readStatus(asMap(raw)["status"]);
+  return {
+    ...readIdentity(raw),
+    jobSetUID: asText(asMap(asMap(raw)["spec"])["jobSetUID"]) ?? "",
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function readStatus(value: unknown): InPlaceRestartStatus | undefined {
+  const status = asMap(value);
+  const deprecatedEpoch = asCount(status["deprecatedEpoch"]);
+  const syncedEpoch = asCount(status["syncedEpoch"]);
+  if (deprecatedEpoch === undefined || syncedEpoch === undefined) return undefined;
+  return {
+    deprecatedEpoch,
+    syncedEpoch,
+    held: asList(status["held"]).flatMap((name) => asText(name) ?? []),
+    restarts: asCount(status["restarts"]) ?? 0,
+    phase: PHASES.find((phase) => phase === status["phase"]) ?? "Starting",
+    ready: asText(status["ready"]) ?? "",
+    history: asList(status["history"]).flatMap(readRecord),
+    conditions: readConditions(status["conditions"]),
+  };
+}
+
+function readRecord(value: unknown): RestartRecord[] {
+  const record = asMap(value);
+  const fromEpoch = asCount(record["fromEpoch"]);
+  const reason = RESTART_REASONS.find((known) => known === asMap(record["cause"])["reason"]);
+  if (fromEpoch === undefined || reason === undefined) return [];
+  const toEpoch = asCount(record["toEpoch"]);
+  return [
+    {
+      cause: readCause(reason, record["cause"]),
+      fromEpoch,
+      ...(toEpoch === undefined ? {} : { toEpoch }),
+      counted: record["counted"] === true,
+      ...readSteps(record),
+    },
+  ];
+}
+
+function readCause(reason: RestartReason, value: unknown): RestartCause {
+  const cause = asMap(value);
+  const pod = asText(cause["pod"]);
+  const container = asText(cause["container"]);
+  const exitCode = asInteger(cause["exitCode"]);
+  return {
+    reason,
+    ...(pod === undefined ? {} : { pod }),
+    ...(container === undefined ? {} : { container }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+  };
+}
+
+const STEPS = ["failureSeen", "deprecated", "allRestarted", "synced", "allRunning"] as const;
+
+function readSteps(record: Readonly<Record<string, unknown>>): RestartSteps {
+  return Object.fromEntries(STEPS.flatMap((step) => (typeof record[step] === "string" ? [[step, record[step]]] : [])));
+}

@@ -1,0 +1,73 @@
+// The fields of a child Job that say which of its slots are filled or done.
+import { asCount, asIndex, asMap, asText } from "./fields.ts";
+import {
+  type Identity,
+  isTrue,
+  type Owner,
+  readConditions,
+  readController,
+  readDeletionTimestamp,
+  readIdentity,
+  readLabels,
+} from "./metadata.ts";
+import { JOBSET } from "./names.ts";
+
+/** A run of completion indexes, both ends included. */
+export interface IndexRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface Job extends Identity {
+  readonly controller?: Owner;
+  readonly replicatedJob: string;
+  readonly jobIndex?: number;
+  readonly deletionTimestamp?: string;
+  readonly suspended: boolean;
+  readonly parallelism: number;
+  readonly completions?: number;
+  readonly completedIndexes: readonly IndexRange[];
+  readonly succeeded: number;
+  readonly ready: number;
+  readonly outcome: "Complete" | "Failed" | "none";
+}
+
+export function readJob(raw: unknown): Job {
+  const spec = asMap(asMap(raw)["spec"]);
+  const status = asMap(asMap(raw)["status"]);
+  const labels = readLabels(raw);
+  const conditions = readConditions(status["conditions"]);
+  const controller = readController(raw);
+  const deletionTimestamp = readDeletionTimestamp(raw);
+  const completions = asCount(spec["completions"]);
+  const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
+  return {
+    ...readIdentity(raw),
+    ...(controller === undefined ? {} : { controller }),
+    replicatedJob: labels[JOBSET.replicatedJobKey] ?? "",
+    ...(jobIndex === undefined ? {} : { jobIndex }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    suspended: spec["suspend"] === true,
+    parallelism: asCount(spec["parallelism"]) ?? 1,
+    ...(completions === undefined ? {} : { completions }),
+    completedIndexes: readIndexes(asText(status["completedIndexes"]) ?? ""),
+    succeeded: asCount(status["succeeded"]) ?? 0,
+    ready: asCount(status["ready"]) ?? 0,
+    // SuccessCriteriaMet and FailureTarget come first and only mean that the Job is on its way there.
+    outcome: isTrue(conditions, "Complete") ? "Complete" : isTrue(conditions, "Failed") ? "Failed" : "none",
+  };
+}
+
+/** The form of Job's status: "1,3-5,7". A part that is not understood completes nothing. */
+function readIndexes(text: string): IndexRange[] {
+  return text.split(",").flatMap((part) => {
+    const [, first, last] = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(part) ?? [];
+    if (first === undefined) return [];
+    const range = { first: Number(first), last: Number(last ?? first) };
+    return range.last >= range.first ? [range] : [];
+  });
+}
+
+export function includesIndex(ranges: readonly IndexRange[], index: number): boolean {
+  return ranges.some((range) => range.first <= index && index <= range.last);
+}

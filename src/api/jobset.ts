@@ -1,0 +1,108 @@
+// The fields of a JobSet that reprise decides by. A projection for reading only: what is written back is always the raw
+// object, so that fields unknown to this version survive.
+import { asCount, asList, asMap, asText, type Fields } from "./fields.ts";
+import {
+  type Condition,
+  type Identity,
+  isTrue,
+  readAnnotations,
+  readConditions,
+  readDeletionTimestamp,
+  readIdentity,
+  readLabels,
+} from "./metadata.ts";
+
+export interface Dependency {
+  readonly name: string;
+  readonly status: "Ready" | "Complete";
+}
+
+export interface ReplicatedJob {
+  readonly name: string;
+  readonly replicas: number;
+  /** Pods of one Job that run at the same time. */
+  readonly parallelism: number;
+  /** Absent when the Job leaves it open. */
+  readonly completions?: number;
+  readonly dependsOn: readonly Dependency[];
+  /** The Job template, raw. */
+  readonly template: Fields;
+}
+
+export interface FailurePolicy {
+  readonly maxRestarts: number;
+  readonly restartStrategy: string;
+}
+
+export interface JobSet extends Identity {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly deletionTimestamp?: string;
+  readonly managedBy?: string;
+  readonly suspended: boolean;
+  readonly replicatedJobs: readonly ReplicatedJob[];
+  readonly startupOrder: "AnyOrder" | "InOrder";
+  /** Absent: JobSet fails at the first failed Job. */
+  readonly failurePolicy?: FailurePolicy;
+  readonly conditions: readonly Condition[];
+  readonly restarts: number;
+  readonly restartsCountTowardsMax: number;
+  readonly outcome: "Completed" | "Failed" | "none";
+}
+
+export function readJobSet(raw: unknown): JobSet {
+  const spec = asMap(asMap(raw)["spec"]);
+  const status = asMap(asMap(raw)["status"]);
+  const conditions = readConditions(status["conditions"]);
+  const deletionTimestamp = readDeletionTimestamp(raw);
+  const managedBy = asText(spec["managedBy"]);
+  const failurePolicy = readFailurePolicy(spec["failurePolicy"]);
+  return {
+    ...readIdentity(raw),
+    labels: readLabels(raw),
+    annotations: readAnnotations(raw),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(managedBy === undefined ? {} : { managedBy }),
+    suspended: spec["suspend"] === true,
+    replicatedJobs: asList(spec["replicatedJobs"]).map(readReplicatedJob),
+    startupOrder: asMap(spec["startupPolicy"])["startupPolicyOrder"] === "InOrder" ? "InOrder" : "AnyOrder",
+    ...(failurePolicy === undefined ? {} : { failurePolicy }),
+    conditions,
+    restarts: asCount(status["restarts"]) ?? 0,
+    restartsCountTowardsMax: asCount(status["restartsCountTowardsMax"]) ?? 0,
+    outcome: isTrue(conditions, "Completed") ? "Completed" : isTrue(conditions, "Failed") ? "Failed" : "none",
+  };
+}
+
+function readReplicatedJob(item: unknown): ReplicatedJob {
+  const replicatedJob = asMap(item);
+  const template = asMap(replicatedJob["template"]);
+  const job = asMap(template["spec"]);
+  const completions = asCount(job["completions"]);
+  return {
+    name: asText(replicatedJob["name"]) ?? "",
+    // One replica and one Pod at a time are the API's own defaults.
+    replicas: asCount(replicatedJob["replicas"]) ?? 1,
+    parallelism: asCount(job["parallelism"]) ?? 1,
+    ...(completions === undefined ? {} : { completions }),
+    dependsOn: asList(replicatedJob["dependsOn"]).flatMap(readDependency),
+    template,
+  };
+}
+
+function readDependency(item: unknown): Dependency[] {
+  const dependency = asMap(item);
+  const name = asText(dependency["name"]);
+  if (name === undefined) return [];
+  // Anything but Complete is met as soon as the other is ready, or a typing error would hold a barrier for ever.
+  return [{ name, status: dependency["status"] === "Complete" ? "Complete" : "Ready" }];
+}
+
+function readFailurePolicy(value: unknown): FailurePolicy | undefined {
+  if (value === null || value === undefined) return undefined;
+  const policy = asMap(value);
+  return {
+    maxRestarts: asCount(policy["maxRestarts"]) ?? 0,
+    restartStrategy: asText(policy["restartStrategy"]) ?? "Recreate",
+  };
+}

@@ -1,0 +1,151 @@
+// The fields of a Pod that the group's decisions need, and no others: the controller keeps one of these per Pod of the cluster.
+import { type EpochReading, readEpoch } from "./epoch.ts";
+import { asCount, asIndex, asInteger, asList, asMap, asText } from "./fields.ts";
+import {
+  type Condition,
+  type Identity,
+  type Owner,
+  readAnnotations,
+  readConditions,
+  readController,
+  readDeletionTimestamp,
+  readIdentity,
+  readLabels,
+} from "./metadata.ts";
+import { ANNOTATION, COMPLETION_INDEX_LABEL, JOBSET, KUEUE, LABEL } from "./names.ts";
+
+export type ContainerState =
+  | { readonly kind: "waiting"; readonly reason: string }
+  | { readonly kind: "running"; readonly startedAt?: string }
+  | {
+      readonly kind: "terminated";
+      readonly exitCode: number;
+      readonly reason: string;
+      readonly finishedAt?: string;
+    }
+  /** The kubelet has not reported one yet. */
+  | { readonly kind: "unknown" };
+
+export interface ContainerStatus {
+  readonly name: string;
+  /** Sidecars, such as the agent, are init containers. */
+  readonly init: boolean;
+  /** Identifies one run of the container; absent before its first. */
+  readonly containerID?: string;
+  readonly restartCount: number;
+  readonly started: boolean;
+  readonly ready: boolean;
+  readonly state: ContainerState;
+}
+
+export interface Pod extends Identity {
+  readonly controller?: Owner;
+  /** From labels. Anybody may write them: they select, but only the owner chain proves membership. */
+  readonly jobSetName: string;
+  readonly jobSetUid: string;
+  readonly replicatedJob: string;
+  readonly jobIndex?: number;
+  readonly completionIndex?: number;
+  readonly injected: boolean;
+  readonly safeToForcefullyDelete: boolean;
+  readonly epoch: EpochReading;
+  readonly phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
+  /** Why the Pod is in its phase, such as Evicted. */
+  readonly reason: string;
+  readonly deletion?: { readonly timestamp: string; readonly graceSeconds: number };
+  readonly node?: string;
+  readonly conditions: readonly Condition[];
+  readonly containers: readonly ContainerStatus[];
+}
+
+export function readPod(raw: unknown): Pod {
+  const spec = asMap(asMap(raw)["spec"]);
+  const status = asMap(asMap(raw)["status"]);
+  const labels = readLabels(raw);
+  const annotations = readAnnotations(raw);
+  const controller = readController(raw);
+  const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
+  const completionIndex = asIndex(labels[COMPLETION_INDEX_LABEL]);
+  const deletion = readDeletion(raw);
+  const node = asText(spec["nodeName"]);
+  return {
+    ...readIdentity(raw),
+    ...(controller === undefined ? {} : { controller }),
+    jobSetName: labels[JOBSET.nameKey] ?? "",
+    jobSetUid: labels[JOBSET.uidKey] ?? "",
+    replicatedJob: labels[JOBSET.replicatedJobKey] ?? "",
+    ...(jobIndex === undefined ? {} : { jobIndex }),
+    ...(completionIndex === undefined ? {} : { completionIndex }),
+    injected: labels[LABEL.injected] === "true",
+    safeToForcefullyDelete: FORCE_DELETE_OPT_INS.some((key) => annotations[key] === "true"),
+    epoch: readEpoch(asMap(asMap(asMap(raw)["metadata"])["annotations"])[JOBSET.epochAnnotation]),
+    phase: readPhase(status["phase"]),
+    reason: asText(status["reason"]) ?? "",
+    ...(deletion === undefined ? {} : { deletion }),
+    ...(node === undefined || node === "" ? {} : { node }),
+    conditions: readConditions(status["conditions"]),
+    containers: [
+      ...asList(status["initContainerStatuses"]).map((item) => readContainer(item, true)),
+      ...asList(status["containerStatuses"]).map((item) => readContainer(item, false)),
+    ],
+  };
+}
+
+const FORCE_DELETE_OPT_INS = [
+  ANNOTATION.safeToForcefullyDelete,
+  KUEUE.safeToForcefullyDelete,
+  KUEUE.safeToForcefullyTerminate,
+] as const;
+
+function readPhase(value: unknown): Pod["phase"] {
+  return value === "Pending" || value === "Running" || value === "Succeeded" || value === "Failed" ? value : "Unknown";
+}
+
+function readDeletion(raw: unknown): Pod["deletion"] {
+  const timestamp = readDeletionTimestamp(raw);
+  if (timestamp === undefined) return undefined;
+  return { timestamp, graceSeconds: asCount(asMap(asMap(raw)["metadata"])["deletionGracePeriodSeconds"]) ?? 0 };
+}
+
+function readContainer(item: unknown, init: boolean): ContainerStatus {
+  const status = asMap(item);
+  const state = asMap(status["state"]);
+  // After a termination the kubelet may name the run only inside the state.
+  const containerID = asText(status["containerID"]) ?? asText(asMap(state["terminated"])["containerID"]);
+  return {
+    name: asText(status["name"]) ?? "",
+    init,
+    ...(containerID === undefined || containerID === "" ? {} : { containerID }),
+    restartCount: asCount(status["restartCount"]) ?? 0,
+    started: status["started"] === true,
+    ready: status["ready"] === true,
+    state: readState(state),
+  };
+}
+
+function readState(state: Readonly<Record<string, unknown>>): ContainerState {
+  if (isSet(state["terminated"])) {
+    const terminated = asMap(state["terminated"]);
+    const finishedAt = asText(terminated["finishedAt"]);
+    return {
+      kind: "terminated",
+      // The API omits nothing here: an exit code that is missing was lost, and a lost one is not a success.
+      exitCode: asInteger(terminated["exitCode"]) ?? LOST_EXIT_CODE,
+      reason: asText(terminated["reason"]) ?? "",
+      ...(finishedAt === undefined ? {} : { finishedAt }),
+    };
+  }
+  if (isSet(state["running"])) {
+    const startedAt = asText(asMap(state["running"])["startedAt"]);
+    return { kind: "running", ...(startedAt === undefined ? {} : { startedAt }) };
+  }
+  if (isSet(state["waiting"])) return { kind: "waiting", reason: asText(asMap(state["waiting"])["reason"]) ?? "" };
+  return { kind: "unknown" };
+}
+
+/** What the kubelet itself reports for a container whose end it did not see. */
+const LOST_EXIT_CODE = 137;
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,38 @@
+// Where metrics are registered. Each server makes its own registry: a global one would mix the series of two servers in
+// one process, as tests and the local demo run them.
+import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+
+export function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: "reprise_" });
+  return registry;
+}
+
+/**
+ * From 1 ms, which an admission answer or a barrier takes, to 10 s, which a bad recovery takes: a slower one only needs to
+ * be seen as such. Prometheus' unit is the second.
+ */
+export const LATENCY_BUCKETS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+export interface LatencyOptions<L extends string> {
+  /** Ends in `_seconds`. */
+  readonly name: `reprise_${string}_seconds`;
+  readonly help: string;
+  readonly labelNames?: readonly L[];
+}
+
+/** A histogram of durations. Observe seconds, or use its timer. */
+export function latencyHistogram<L extends string = never>(
+  registry: Registry,
+  options: LatencyOptions<L>,
+): Histogram<L> {
+  return new Histogram({
+    name: options.name,
+    help: options.help,
+    labelNames: options.labelNames ?? [],
+    buckets: [...LATENCY_BUCKETS],
+    registers: [registry],
+  });
+}
