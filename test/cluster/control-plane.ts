@@ -22,6 +22,10 @@ export interface ControlPlane {
   killApiServer(): Promise<void>;
   /** On the same port; returns when it is ready. */
   startApiServer(): Promise<void>;
+  /** Runs a further program beside it, which ends with it. */
+  run(name: string, argv: readonly string[]): Promise<RunningProgram>;
+  /** A folder of its own for files of such programs. */
+  readonly folder: string;
   /** Drops etcd's history up to now: watches from an older version get 410 Gone. */
   compactEtcd(): Promise<void>;
   stop(): Promise<void>;
@@ -40,7 +44,7 @@ const READY_TIMEOUT_MS = 60_000;
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const binaries = await ensureBinaries(["etcd", "kubernetes"], terminalProgress());
   const folder = mkdtempSync(join(tmpdir(), "reprise-control-plane-"));
-  const [port, etcdPort, etcdPeerPort] = await freePorts(3);
+  const [port, etcdPort, etcdPeerPort] = await freePorts();
   const addresses: ControlPlaneAddresses = {
     bind: "127.0.0.1",
     server: `https://127.0.0.1:${port}`,
@@ -74,6 +78,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     kubectl: kubectlFor(binaries("kubernetes", "kubectl"), programs.kubeconfig),
     killApiServer: () => programs.killApiServer(),
     startApiServer: () => programs.startApiServer(),
+    run: (name, argv) => programs.run(name, argv),
+    folder,
     compactEtcd: () => compactEtcd(etcdPort),
     stop,
   };
@@ -124,7 +130,7 @@ export class ControlPlanePrograms {
     const data = join(this.#folder, "etcd");
     mkdirSync(data, { recursive: true, mode: 0o700 });
     const [client, peer] = [`http://127.0.0.1:${etcdPort}`, `http://127.0.0.1:${etcdPeerPort}`];
-    const etcd = await this.#run("etcd", [
+    const etcd = await this.run("etcd", [
       this.#binaries("etcd", "etcd"),
       `--data-dir=${data}`,
       `--listen-client-urls=${client}`,
@@ -142,7 +148,7 @@ export class ControlPlanePrograms {
   async startApiServer(): Promise<void> {
     const { bind, server, port, etcdPort, serviceRange } = this.#addresses;
     const file = this.credentials.path;
-    const apiServer = await this.#run("kube-apiserver", [
+    const apiServer = await this.run("kube-apiserver", [
       this.#binaries("kubernetes", "kube-apiserver"),
       `--etcd-servers=http://127.0.0.1:${etcdPort}`,
       `--bind-address=${bind}`,
@@ -175,7 +181,7 @@ export class ControlPlanePrograms {
   async startControllerManager(flags: readonly string[] = []): Promise<void> {
     const file = this.credentials.path;
     const user = "system:kube-controller-manager";
-    await this.#run("kube-controller-manager", [
+    await this.run("kube-controller-manager", [
       this.#binaries("kubernetes", "kube-controller-manager"),
       `--kubeconfig=${this.credentials.kubeconfig("controller-manager", user, user)}`,
       "--use-service-account-credentials",
@@ -191,7 +197,7 @@ export class ControlPlanePrograms {
 
   async startScheduler(): Promise<void> {
     const user = "system:kube-scheduler";
-    await this.#run("kube-scheduler", [
+    await this.run("kube-scheduler", [
       this.#binaries("kubernetes", "kube-scheduler"),
       `--kubeconfig=${this.credentials.kubeconfig("scheduler", user, user)}`,
       "--leader-elect=false",
@@ -207,7 +213,7 @@ export class ControlPlanePrograms {
     await Promise.all([...this.#running.values()].map((program) => program.kill()));
   }
 
-  async #run(name: string, argv: readonly string[]): Promise<RunningProgram> {
+  async run(name: string, argv: readonly string[]): Promise<RunningProgram> {
     const program = await this.#runner.run(name, argv);
     this.#running.set(name, program);
     return program;
@@ -226,8 +232,9 @@ async function compactEtcd(port: number): Promise<void> {
   await call("compaction", { revision: range.header.revision, physical: true });
 }
 
-async function freePorts(count: 3): Promise<[number, number, number]> {
-  const servers = Array.from({ length: count }, () => createServer());
+/** Ports nobody listens on now. */
+export async function freePorts(): Promise<[number, number, number]> {
+  const servers = [createServer(), createServer(), createServer()];
   const ports = await Promise.all(
     servers.map(
       (server) =>

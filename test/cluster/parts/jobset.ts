@@ -1,9 +1,14 @@
 // JobSet as its own kustomization installs it: in a Pod, behind a Service, with its webhooks. What differs is where the
 // image comes from, and certificates that exist from the start, so that nobody waits for a Secret to reach the Pod.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
-import { assetFolder, type Binaries } from "../binaries.ts";
+import { assetFolder, type Binaries, ensureBinaries } from "../binaries.ts";
+import { type ControlPlane, freePorts } from "../control-plane.ts";
 import type { Kubectl } from "../kubectl.ts";
-import { createAuthority } from "../pki.ts";
+import { type Authority, createAuthority } from "../pki.ts";
+import { waitUntilReady } from "../processes.ts";
+import { terminalProgress } from "../progress.ts";
 import { moduleVersion } from "../tool-groups.ts";
 import { programArchive } from "./images.ts";
 
@@ -21,18 +26,66 @@ export function jobSetArchive(binaries: Binaries): string {
 }
 
 export async function installJobSet(kubectl: Kubectl, options: JobSetOptions): Promise<void> {
-  const rendered = await kubectl(["kustomize", `${assetFolder("jobset")}/default`]);
   const authority = createAuthority("jobset webhooks");
   const pair = authority.issue({ commonName: SERVICE, dnsNames: [`${SERVICE}.${NAMESPACE}.svc`] });
-  const caBundle = Buffer.from(authority.cert).toString("base64");
-  const documents = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
-  for (const manifest of documents) {
+  const manifests = await renderedManifests(kubectl, authority);
+  for (const manifest of manifests) {
     if (manifest.kind === "Deployment") useLocalImage(manifest);
     if (manifest.kind === "ConfigMap") manifest.data = { "controller_manager_config.yaml": stringify(config(options)) };
     if (manifest.kind === "Secret") manifest.stringData = { "tls.crt": pair.cert, "tls.key": pair.key };
-    for (const webhook of manifest.webhooks ?? []) webhook.clientConfig.caBundle = caBundle;
   }
-  await kubectl(["apply", "--server-side", "-f", "-"], { input: documents.map((one) => stringify(one)).join("---\n") });
+  await apply(kubectl, manifests);
+}
+
+/** JobSet's manager as a process beside a control plane without nodes: the same program, CRD and webhooks, by URL. */
+export async function runJobSet(controlPlane: ControlPlane): Promise<void> {
+  const { kubectl } = controlPlane;
+  const binaries = await ensureBinaries(["jobset"], terminalProgress());
+  const [port, healthPort] = await freePorts();
+  const authority = createAuthority("jobset webhooks");
+  const manifests = (await renderedManifests(kubectl, authority)).filter(
+    ({ kind }) => !["Deployment", "Service", "Secret", "ConfigMap"].includes(kind),
+  );
+  for (const { clientConfig } of manifests.flatMap(({ webhooks }) => webhooks ?? [])) {
+    clientConfig.url = `https://127.0.0.1:${port}${clientConfig.service?.path}`;
+    delete clientConfig.service;
+  }
+  const folder = join(controlPlane.folder, "jobset");
+  mkdirSync(folder);
+  const pair = authority.issue({ commonName: SERVICE, ipAddresses: ["127.0.0.1"] });
+  writeFileSync(join(folder, "tls.crt"), pair.cert);
+  writeFileSync(join(folder, "tls.key"), pair.key);
+  const settings = {
+    ...config({ upstreamInPlace: false }),
+    webhook: { host: "127.0.0.1", port, certDir: folder },
+    metrics: { bindAddress: "0" },
+    health: { healthProbeBindAddress: `127.0.0.1:${healthPort}` },
+  };
+  writeFileSync(join(folder, "config.yaml"), stringify(settings));
+  // The webhooks refuse everything until the manager answers, so it starts before they are registered.
+  await apply(
+    kubectl,
+    manifests.filter(({ webhooks }) => webhooks === undefined),
+  );
+  const command = ["env", `KUBECONFIG=${controlPlane.kubeconfig}`, binaries("jobset", "jobset")];
+  const manager = await controlPlane.run("jobset", [...command, `--config=${join(folder, "config.yaml")}`]);
+  await waitUntilReady(manager, 60_000, async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok);
+  await apply(
+    kubectl,
+    manifests.filter(({ webhooks }) => webhooks !== undefined),
+  );
+}
+
+async function renderedManifests(kubectl: Kubectl, authority: Authority): Promise<Manifest[]> {
+  const rendered = await kubectl(["kustomize", `${assetFolder("jobset")}/default`]);
+  const manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
+  const caBundle = Buffer.from(authority.cert).toString("base64");
+  for (const { clientConfig } of manifests.flatMap(({ webhooks }) => webhooks ?? [])) clientConfig.caBundle = caBundle;
+  return manifests;
+}
+
+async function apply(kubectl: Kubectl, manifests: readonly Manifest[]): Promise<void> {
+  await kubectl(["apply", "--server-side", "-f", "-"], { input: manifests.map((one) => stringify(one)).join("---\n") });
 }
 
 export async function waitForJobSet(kubectl: Kubectl): Promise<void> {
@@ -43,7 +96,7 @@ interface Manifest {
   kind: string;
   data?: Record<string, string>;
   stringData?: Record<string, string>;
-  webhooks?: { clientConfig: { caBundle?: string } }[];
+  webhooks?: { clientConfig: { caBundle?: string; url?: string; service?: { path: string } } }[];
   spec?: { template?: { spec?: { containers?: ManagerContainer[] } } };
 }
 
