@@ -4,6 +4,8 @@ import { spawn } from "node:child_process";
 export interface KubectlOptions {
   /** For `-f -`. */
   readonly input?: string;
+  /** Also what it printed to standard error: the API server's warnings. */
+  readonly withWarnings?: boolean;
 }
 
 /** Standard output of a kubectl call; a call that fails throws with what kubectl said. */
@@ -19,8 +21,8 @@ export function kubectlFor(binary: string, kubeconfig: string): Kubectl {
       child.once("error", reject);
       child.once("close", resolve);
     });
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: exit ${code}: ${stderr().trim()}`);
-    return stdout();
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: exit ${code}: ${stderr().trim() || stdout().trim()}`);
+    return options.withWarnings === true ? stdout() + stderr() : stdout();
   };
 }
 

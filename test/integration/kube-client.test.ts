@@ -1,6 +1,6 @@
 // The client and the Event recorder against a real API server: credentials, rotation, refusals and series.
 
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
@@ -93,6 +93,33 @@ test("a token file that rotates to another identity changes who the next request
   renameSync(`${file}.next`, file);
   expect(await whoAmI(rotating)).toBe("system:serviceaccount:default:two");
   await rotating.close();
+});
+
+test("inside a Pod its service account, namespace and CA are used, and its token may rotate", async () => {
+  await serviceAccount("pod-one");
+  await serviceAccount("pod-two");
+  const secrets = join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
+  mkdirSync(secrets, { recursive: true });
+  writeFileSync(join(secrets, "token"), await tokenOf("pod-one"));
+  writeFileSync(join(secrets, "namespace"), "reprise-system");
+  const { clusters } = parse(readFileSync(plane.kubeconfig, "utf8"));
+  const authority = clusters[0].cluster;
+  writeFileSync(
+    join(secrets, "ca.crt"),
+    authority["certificate-authority"] === undefined
+      ? Buffer.from(authority["certificate-authority-data"], "base64")
+      : readFileSync(authority["certificate-authority"]),
+  );
+  vi.stubEnv("KUBECONFIG", undefined);
+  vi.stubEnv("KUBERNETES_SERVICE_HOST", "127.0.0.1");
+  vi.stubEnv("KUBERNETES_SERVICE_PORT", new URL(plane.server).port);
+  const inside = connect({ root: folder });
+  vi.unstubAllEnvs();
+  expect(inside.namespace).toBe("reprise-system");
+  expect(await whoAmI(inside)).toBe("system:serviceaccount:default:pod-one");
+  writeFileSync(join(secrets, "token"), await tokenOf("pod-two"));
+  expect(await whoAmI(inside)).toBe("system:serviceaccount:default:pod-two");
+  await inside.close();
 });
 
 test("credentials that the server does not know are refused with a way out", async () => {

@@ -1,0 +1,87 @@
+// What must hold for every object that injection is given, however odd. Each check throws with what it saw.
+import { deepStrictEqual } from "node:assert/strict";
+import jsonPatch from "fast-json-patch";
+import type { InjectionOutcome, Json, JsonObject } from "../../src/api/admission.ts";
+import { ANNOTATION, LABEL } from "../../src/api/names.ts";
+import { createPatch } from "../../src/inject/patch.ts";
+import { create, update } from "./injection.ts";
+
+/** Fields whose value injection may replace; everything else that a user wrote must still be there. */
+const REPLACED: ReadonlySet<string> = new Set([
+  "backoffLimit",
+  "backoffLimitPerIndex",
+  "completionMode",
+  "podReplacementPolicy",
+  "restartPolicy",
+  ANNOTATION.status,
+  LABEL.injected,
+]);
+
+export function checkInvariants(object: JsonObject): InjectionOutcome {
+  const outcome = create(deepFrozen(object));
+  if (outcome.kind !== "injected") return outcome;
+  const result = deepFrozen(outcome.object);
+  if (!isCopy(object)) assert(survives(object, result), "something that the user wrote is gone");
+
+  const again = create(result);
+  assert(again.kind === "injected", "an injected object is not injected again");
+  if (again.kind === "injected") assert(again.object === result, "a second injection is not the identity");
+
+  const restored = update(object, result);
+  assert(restored.kind === "injected", "an update of an injected object is not restored");
+  if (restored.kind === "injected") deepStrictEqual(restored.object["spec"], result["spec"]);
+
+  const unchanged = update(result, result);
+  if (unchanged.kind === "injected")
+    assert(createPatch(result, unchanged.object).length === 0, "an empty update patches");
+  return outcome;
+}
+
+/** The patch, applied by somebody else's code, makes the outcome. */
+export function checkPatch(object: JsonObject, outcome: InjectionOutcome): void {
+  if (outcome.kind !== "injected") return;
+  const patch = createPatch(object, outcome.object);
+  const document: JsonObject = structuredClone(object);
+  const made = jsonPatch.applyPatch(document, structuredClone(patch), true, true, false).newDocument;
+  deepStrictEqual(made, structuredClone(outcome.object));
+}
+
+/** A copy of an injected object: its old parts are rightly taken out. */
+function isCopy(object: JsonObject): boolean {
+  return JSON.stringify(object).includes(ANNOTATION.status);
+}
+
+function survives(before: Json, after: Json | undefined): boolean {
+  // Injection may put something where there was nothing, but null itself is nothing.
+  if (before === null) return true;
+  if (typeof before !== "object") return before === after;
+  if (typeof after !== "object" || after === null) return false;
+  if (Array.isArray(before)) return Array.isArray(after) && survivesInOrder(before, after);
+  if (Array.isArray(after)) return false;
+  return Object.keys(before).every((key) => {
+    const value = before[key];
+    if (REPLACED.has(key) || value === undefined) return true;
+    return (Object.hasOwn(after, key) || value === null) && survives(value, after[key]);
+  });
+}
+
+function survivesInOrder(before: readonly Json[], after: readonly Json[]): boolean {
+  let next = 0;
+  return before.every((item) => {
+    while (next < after.length && !survives(item, after[next])) next++;
+    return next++ < after.length;
+  });
+}
+
+/** A frozen object throws when it is changed. */
+function deepFrozen<T extends Json>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFrozen(item);
+  }
+  return value;
+}
+
+function assert(condition: boolean, message: string): void {
+  if (!condition) throw new Error(message);
+}

@@ -1,0 +1,252 @@
+// What is in Git stays a plain JobSet: applying it again, by whatever means, changes nothing and is never refused.
+import { createServer } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ControlPlane, freePorts } from "../cluster/control-plane.ts";
+import type { Kubectl } from "../cluster/kubectl.ts";
+import { createAuthority } from "../cluster/pki.ts";
+import { waitFor } from "../cluster/proc.ts";
+import { type AdmissionChain, createNamespace, startAdmissionChain } from "./admission-chain.ts";
+
+let chain: AdmissionChain;
+let kubectl: Kubectl;
+
+beforeAll(async () => {
+  chain = await startAdmissionChain();
+  kubectl = chain.controlPlane.kubectl;
+});
+
+afterAll(async () => {
+  await chain.controlPlane.stop();
+});
+
+/** Every way of applying is shown alone with our webhook, and with another that puts containers before and behind ours. */
+describe.each([
+  ["alone", false],
+  ["beside another webhook that adds init containers before and after the agent", true],
+] as const)("%s", (_, withNeighbour) => {
+  let namespace: string;
+  let stopNeighbour = async () => {};
+
+  beforeAll(async () => {
+    namespace = withNeighbour ? "beside" : "alone";
+    await createNamespace(chain.controlPlane, namespace, { neighbour: String(withNeighbour) });
+    if (withNeighbour) stopNeighbour = await startNeighbour(chain.controlPlane);
+  });
+
+  afterAll(async () => {
+    await stopNeighbour();
+  });
+
+  const inNamespace: Kubectl = (args, options) => kubectl(["-n", namespace, ...args], options);
+  const apply = (input: string, ...flags: string[]) => inNamespace(["apply", ...flags, "-f", "-"], { input });
+  const get = async (name: string) =>
+    JSON.parse(await inNamespace(["get", "jobset", name, "-o", "json"])) as StoredJobSet;
+
+  /** Until JobSet's controller has written its status: what is read then is still there when it is written back. */
+  const settled = (name: string) =>
+    waitFor(`the status of ${name} settles`, 30_000, async () => {
+      const before = await get(name);
+      await sleep(500);
+      return (await get(name)).metadata.resourceVersion === before.metadata.resourceVersion;
+    });
+
+  async function expectUntouched(name: string, change: () => Promise<unknown>): Promise<void> {
+    await settled(name);
+    const before = await get(name);
+    await change();
+    const after = await get(name);
+    expect(after.metadata.generation).toBe(before.metadata.generation);
+    expect(after.spec).toEqual(before.spec);
+  }
+
+  test("a plain JobSet is injected: the agent is the first init container", async () => {
+    await apply(plain("injected"));
+    const stored = await get("injected");
+    const names = initContainers(stored).map(({ name }) => name);
+    expect(names).toEqual(withNeighbour ? ["reprise-agent", "before", "after"] : ["reprise-agent"]);
+    expect(stored.metadata.labels).toMatchObject({ "reprise.dev/injected": "true" });
+  });
+
+  test("client-side apply twice: the second changes nothing, and diff is empty", async () => {
+    await apply(plain("client-side"));
+    await expectUntouched("client-side", () => apply(plain("client-side")));
+    expect(await inNamespace(["diff", "-f", "-"], { input: plain("client-side") })).toBe("");
+  });
+
+  test("server-side apply twice: the second changes nothing, and diff is empty", async () => {
+    await apply(plain("server-side"), "--server-side");
+    await expectUntouched("server-side", () => apply(plain("server-side"), "--server-side"));
+    const diff = inNamespace(["diff", "--server-side", "-f", "-"], { input: plain("server-side") });
+    expect(await diff).toBe("");
+  });
+
+  test("server-side apply over a client-side one, as after a change of tool", async () => {
+    await apply(plain("moved"));
+    await expectUntouched("moved", () => apply(plain("moved"), "--server-side", "--force-conflicts"));
+  });
+
+  test("replace with the plain JobSet", async () => {
+    await apply(plain("replaced"));
+    await expectUntouched("replaced", () => inNamespace(["replace", "-f", "-"], { input: plain("replaced") }));
+  });
+
+  test("what was read from the cluster can be written back", async () => {
+    await apply(plain("written-back"));
+    await settled("written-back");
+    const stored = await inNamespace(["get", "jobset", "written-back", "-o", "yaml"]);
+    await expectUntouched("written-back", () => inNamespace(["replace", "-f", "-"], { input: stored }));
+  });
+
+  test("a label can be patched", async () => {
+    await apply(plain("labelled"));
+    await expectUntouched("labelled", () => inNamespace(["label", "jobset", "labelled", "team=a"]));
+    expect((await get("labelled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
+  });
+
+  test("suspend, change what JobSet lets change, apply again, resume", async () => {
+    await apply(plain("suspended"));
+    await apply(plain("suspended").replace("spec:\n", "spec:\n  suspend: true\n"));
+    const moved = plain("suspended")
+      .replace("spec:\n", "spec:\n  suspend: true\n")
+      .replace("            containers:", "            nodeSelector: {pool: b}\n            containers:");
+    await apply(moved);
+    const stored = await get("suspended");
+    expect(podSpec(stored)).toMatchObject({ nodeSelector: { pool: "b" } });
+    expect(initContainers(stored)[0]).toMatchObject({ name: "reprise-agent" });
+    await expectUntouched("suspended", () => apply(moved));
+    await apply(moved.replace("suspend: true", "suspend: false"));
+    expect((await get("suspended")).spec).toMatchObject({ suspend: false });
+    await expectUntouched("suspended", () => apply(moved.replace("suspend: true", "suspend: false")));
+  });
+
+  test("a change that JobSet does not allow is refused by JobSet, in its own words", async () => {
+    await apply(plain("changed"));
+    const changed = plain("changed").replace("local/busybox:1", "local/busybox:2");
+    await expect(apply(changed)).rejects.toThrow(/field is immutable/);
+  });
+
+  test("turning injection off on a live JobSet changes nothing and says so", async () => {
+    await apply(plain("toggled"));
+    await expectUntouched("toggled", async () => {
+      const toggle = ["annotate", "jobset", "toggled", "reprise.dev/inject=false"];
+      expect(await inNamespace(toggle, { withWarnings: true })).toMatch(/Warning: .*reprise\.dev\/inject/);
+    });
+  });
+});
+
+test("a dry run on the server shows the injected JobSet and stores nothing", async () => {
+  await createNamespace(chain.controlPlane, "dry");
+  const shown = await kubectl(["apply", "-n", "dry", "--dry-run=server", "-o", "yaml", "-f", "-"], {
+    input: plain("dry"),
+  });
+  expect(shown).toContain("reprise-agent");
+  expect(await kubectl(["get", "jobsets", "-n", "dry", "-o", "name"])).toBe("");
+});
+
+test("a namespace without the label, and a JobSet that opted out, stay plain", async () => {
+  await kubectl(["create", "namespace", "unlabelled"]);
+  await createNamespace(chain.controlPlane, "labelled");
+  const optedOut = plain("plain").replace("name: plain", 'name: plain\n  annotations: {reprise.dev/inject: "false"}');
+  await kubectl(["apply", "-n", "unlabelled", "-f", "-"], { input: plain("plain") });
+  await kubectl(["apply", "-n", "labelled", "-f", "-"], { input: optedOut });
+  for (const namespace of ["unlabelled", "labelled"]) {
+    expect(await kubectl(["get", "jobset", "plain", "-n", namespace, "-o", "yaml"])).not.toContain("reprise-agent");
+  }
+});
+
+interface StoredJobSet {
+  readonly metadata: {
+    readonly generation: number;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly replicatedJobs: readonly {
+      readonly template: { readonly spec: { readonly template: { readonly spec: PodSpec } } };
+    }[];
+  };
+}
+
+interface PodSpec {
+  readonly initContainers?: readonly { readonly name: string }[];
+}
+
+const podSpec = (stored: StoredJobSet): PodSpec => stored.spec.replicatedJobs[0]?.template.spec.template.spec ?? {};
+const initContainers = (stored: StoredJobSet): readonly { readonly name: string }[] =>
+  podSpec(stored).initContainers ?? [];
+
+/** What a user has in Git. */
+const plain = (name: string): string => `apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: ${name}
+spec:
+  failurePolicy:
+    maxRestarts: 3
+  replicatedJobs:
+  - name: workers
+    replicas: 2
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            containers:
+            - name: trainer
+              image: local/busybox:1
+              command: [sleep, "600"]
+`;
+
+/** Another team's webhook: it puts an init container first and one last. Its name sorts after ours. */
+async function startNeighbour(controlPlane: ControlPlane): Promise<() => Promise<void>> {
+  const authority = createAuthority("neighbour");
+  const pair = authority.issue({ commonName: "neighbour", ipAddresses: ["127.0.0.1"] });
+  const [port] = await freePorts();
+  const server = createServer(pair, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const review = JSON.parse(Buffer.concat(chunks).toString()) as { request: { uid: string; object: StoredJobSet } };
+      const path = "/spec/replicatedJobs/0/template/spec/template/spec/initContainers";
+      const present = initContainers(review.request.object);
+      const container = (name: string) => ({ name, image: "local/busybox:1", command: ["true"] });
+      const value = [container("before"), ...present, container("after")];
+      const patch = present.some(({ name }) => name === "before") ? [] : [{ op: "add", path, value }];
+      const answer = { uid: review.request.uid, allowed: true, patchType: "JSONPatch", patch: encode(patch) };
+      response.setHeader("Content-Type", "application/json");
+      response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const configuration = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "MutatingWebhookConfiguration",
+    metadata: { name: "zz-neighbour" },
+    webhooks: [
+      {
+        name: "neighbour.example.com",
+        admissionReviewVersions: ["v1"],
+        sideEffects: "None",
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.cert).toString("base64") },
+        namespaceSelector: { matchLabels: { neighbour: "true" } },
+        rules: [
+          {
+            apiGroups: ["jobset.x-k8s.io"],
+            apiVersions: ["v1alpha2"],
+            operations: ["CREATE", "UPDATE"],
+            resources: ["jobsets"],
+          },
+        ],
+      },
+    ],
+  };
+  await controlPlane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(configuration) });
+  return async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
