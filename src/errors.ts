@@ -89,9 +89,33 @@ export const ERRORS = {
     (p) => `${p.file}:${p.line}: ${p.path} is not a known setting`,
     (p) => (p.nearest === undefined ? `remove it (known here: ${p.known.join(", ")})` : `did you mean "${p.nearest}"?`),
   ),
+  AGENT_ENVIRONMENT_INVALID: entry<{ problems: readonly string[] }>(
+    (p) => `the agent cannot work in this container: ${p.problems.join(", ")}`,
+    () => "leave the agent container as injection made it, and recreate the JobSet",
+  ),
   PORT_UNAVAILABLE: entry<{ what: string; port: number; reason: string }>(
     (p) => `cannot listen on port ${p.port} for ${p.what}: ${p.reason}`,
     () => "stop what uses the port, or set another one in the config file",
+  ),
+  INPUT_UNREADABLE: entry<{ file: string; reason: string }>(
+    (p) => `${p.file} cannot be read: ${p.reason}`,
+    () => "pass -f FILE with a readable file or directory, or -f - for standard input",
+  ),
+  INPUT_EMPTY: entry<{ file: string }>(
+    (p) => `${p.file} has no document in it`,
+    () => "pass YAML or JSON with a JobSet",
+  ),
+  INPUT_SYNTAX: entry<{ file: string; document: number; line: number; reason: string }>(
+    (p) => `${p.file}:${p.line}: document ${p.document} is not valid YAML: ${p.reason}`,
+    () => "correct this line",
+  ),
+  INPUT_WITHOUT_JOBSET: entry<{ files: string; documents: number }>(
+    (p) => `no JobSet in ${p.files} (documents read: ${p.documents})`,
+    () => "pass a file with a document of kind JobSet",
+  ),
+  JOBSETS_REFUSED: entry<{ refused: number; jobSets: number }>(
+    (p) => `${p.refused} of ${p.jobSets} JobSets would be refused`,
+    () => "correct what the lines above name",
   ),
 } as const;
 

@@ -41,6 +41,11 @@ export class RandomJobSet {
     this.#junkiness = this.#random() < 0.5 ? 0 : this.#random() * 0.1;
   }
 
+  /** Whether everything in it has the type that the schema asks for. */
+  get storable(): boolean {
+    return this.#junkiness === 0;
+  }
+
   build(): JsonObject {
     const object: JsonObject = {
       apiVersion: this.#chance(0.02) ? this.#text() : "jobset.x-k8s.io/v1alpha2",
@@ -62,7 +67,7 @@ export class RandomJobSet {
       })),
       ...this.#maybe(0.1, "network", () => this.#future()),
       ...this.#future(),
-      replicatedJobs: this.#or(() => this.#list(3, () => this.#replicatedJob())),
+      replicatedJobs: this.#or(() => this.#list(2, () => this.#replicatedJob()).concat(this.#replicatedJob())),
     };
   }
 
@@ -83,8 +88,8 @@ export class RandomJobSet {
       template: this.#or(() => ({
         ...this.#maybe(0.2, "metadata", () => this.#metadata({})),
         spec: this.#or(() => ({
-          ...this.#maybe(0.7, "completions", () => pods),
-          ...this.#maybe(0.7, "parallelism", () => (this.#chance(0.05) ? this.#int(4) : pods)),
+          ...this.#maybe(0.6, "completions", () => (this.#chance(0.03) ? this.#int(4) : pods)),
+          ...this.#maybe(0.95, "parallelism", () => pods),
           ...this.#maybe(0.2, "backoffLimit", () => this.#int(7)),
           ...this.#maybe(0.2, "completionMode", () => this.#pick(["Indexed", "NonIndexed"])),
           ...this.#maybe(0.2, "podReplacementPolicy", () => this.#pick(["Failed", "TerminatingOrFailed"])),
@@ -110,9 +115,11 @@ export class RandomJobSet {
       ...this.#maybe(0.2, "hostNetwork", () => this.#chance(0.5)),
       ...this.#maybe(0.3, "restartPolicy", () => this.#pick(["Never", "OnFailure", "Always"])),
       ...this.#maybe(0.2, "securityContext", () => ({ runAsUser: this.#int(2) })),
-      ...this.#maybe(0.05, "os", () => ({ name: this.#pick(["linux", "windows"]) })),
+      ...this.#maybe(0.01, "os", () => ({ name: this.#pick(["linux", "windows"]) })),
       ...this.#maybe(0.1, "resources", () => this.#resources()),
-      ...this.#maybe(0.3, "volumes", () => this.#list(3, () => ({ name: this.#pick(NAMES), emptyDir: {} }))),
+      ...this.#maybe(0.3, "volumes", () =>
+        this.#list(3, () => ({ name: this.#pick(NAMES.slice(0, this.#chance(0.1) ? NAMES.length : 6)), emptyDir: {} })),
+      ),
       ...this.#maybe(0.2, "imagePullSecrets", () => this.#list(2, () => ({ name: this.#pick(NAMES) }))),
       ...this.#maybe(0.3, "tolerations", () => this.#list(3, () => this.#toleration())),
       ...this.#maybe(0.3, "initContainers", () => this.#list(3, () => this.#container())),
@@ -132,7 +139,7 @@ export class RandomJobSet {
 
   #container(): Json {
     return this.#or(() => ({
-      name: this.#or(() => this.#pick(NAMES.slice(0, this.#chance(0.1) ? NAMES.length : 6))),
+      name: this.#or(() => this.#pick(NAMES.slice(0, this.#chance(0.03) ? NAMES.length : 6))),
       image: "registry.example/any:1",
       ...this.#maybe(0.2, "restartPolicy", () => this.#pick(["Never", "Always", "OnFailure"])),
       ...this.#maybe(0.2, "restartPolicyRules", () =>
@@ -168,7 +175,7 @@ export class RandomJobSet {
       [ANNOTATION.failExitCodes, ["40-50,137", "1", "0", "x", "1-254"]],
       [ANNOTATION.recreateExitCodes, ["7", "9-12", "40", ""]],
       [ANNOTATION.replicatedJobs, ["workers", "driver,workers", "nobody"]],
-      [ANNOTATION.workerContainers, ["train", "train,log", "nobody"]],
+      [ANNOTATION.workerContainers, ["train,log,workers,driver,fetch,mesh", "train", "nobody"]],
       [ANNOTATION.nodeLossGrace, ["30s", "0s", "soon"]],
       [ANNOTATION.agentCpu, ["50m", "lots"]],
       [ANNOTATION.agentMemory, ["32Mi", "1"]],
@@ -178,7 +185,7 @@ export class RandomJobSet {
     const annotations: JsonObject = {};
     for (const [key, values] of written) {
       // The first value is the usual one.
-      if (this.#chance(0.12)) annotations[key] = this.#chance(0.7) ? (values[0] ?? "") : this.#pick(values);
+      if (this.#chance(0.12)) annotations[key] = this.#chance(0.9) ? (values[0] ?? "") : this.#pick(values);
       else if (this.#chance(this.#junkiness)) annotations[key] = this.#junk(2);
     }
     return annotations;

@@ -14,6 +14,13 @@ test("an issued certificate verifies against its authority and names its hosts",
   expect(leaf.ca).toBe(false);
 });
 
+test("validity is kept to the second, before and after 2050", () => {
+  for (const notAfter of [new Date("2041-02-03T04:05:06Z"), new Date("2099-02-03T04:05:06Z")]) {
+    const { cert } = createAuthority("test").issue({ commonName: "server", notAfter });
+    expect(new X509Certificate(cert).validToDate).toEqual(notAfter);
+  }
+});
+
 test("a TLS client that trusts the authority completes a handshake, one that trusts another does not", async () => {
   const authority = createAuthority("trusted");
   const { cert, key } = authority.issue({ commonName: "server", dnsNames: ["localhost"] });

@@ -142,10 +142,11 @@ const explicit = (index: number, content: Buffer): Buffer => tagged(0xa0 | index
 const integer = (bytes: Buffer): Buffer => tagged(0x02, bytes);
 const bitString = (bytes: Buffer): Buffer => tagged(0x03, Buffer.concat([Buffer.from([0]), bytes]));
 
-/** UTCTime: enough until 2049. */
+/** X.509 wants UTCTime, with two digits for the year, until 2049 and GeneralizedTime after. */
 function time(date: Date): Buffer {
-  const digits = date.toISOString().replace(/[-:T]/g, "").slice(2, 14);
-  return tagged(0x17, Buffer.from(`${digits}Z`, "ascii"));
+  const digits = date.toISOString().replace(/[-:T]/g, "").slice(0, 14);
+  const isShort = date.getUTCFullYear() < 2050;
+  return tagged(isShort ? 0x17 : 0x18, Buffer.from(`${isShort ? digits.slice(2) : digits}Z`, "ascii"));
 }
 
 function oid(dotted: string): Buffer {

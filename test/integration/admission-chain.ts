@@ -20,13 +20,18 @@ export interface AdmissionChainOptions {
   /** Lines for the webhook's config file, below `injection:`. */
   readonly injection?: Readonly<Record<string, unknown>>;
   readonly apiServerFlags?: readonly string[];
+  /** JobSet with its own alpha of in-place restart turned on. */
+  readonly upstreamInPlace?: boolean;
 }
 
 export async function startAdmissionChain(options: AdmissionChainOptions = {}): Promise<AdmissionChain> {
-  const { apiServerFlags = [] } = options;
+  const { apiServerFlags = [], upstreamInPlace = false } = options;
   const controlPlane = await startControlPlane({ controllerManager: true, apiServerFlags });
   try {
-    const [, webhook] = await Promise.all([runJobSet(controlPlane), runWebhook(controlPlane, options)]);
+    const [, webhook] = await Promise.all([
+      runJobSet(controlPlane, { upstreamInPlace }),
+      runWebhook(controlPlane, options),
+    ]);
     await controlPlane.kubectl(["apply", "-f", "-"], { input: await webhookConfigurations(controlPlane, webhook) });
     return { controlPlane, webhook: webhook.program, healthUrl: webhook.healthUrl };
   } catch (error) {

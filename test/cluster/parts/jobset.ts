@@ -38,7 +38,7 @@ export async function installJobSet(kubectl: Kubectl, options: JobSetOptions): P
 }
 
 /** JobSet's manager as a process beside a control plane without nodes: the same program, CRD and webhooks, by URL. */
-export async function runJobSet(controlPlane: ControlPlane): Promise<void> {
+export async function runJobSet(controlPlane: ControlPlane, options: JobSetOptions): Promise<void> {
   const { kubectl } = controlPlane;
   const binaries = await ensureBinaries(["jobset"], terminalProgress());
   const [port, healthPort] = await freePorts();
@@ -56,7 +56,7 @@ export async function runJobSet(controlPlane: ControlPlane): Promise<void> {
   writeFileSync(join(folder, "tls.crt"), pair.cert);
   writeFileSync(join(folder, "tls.key"), pair.key);
   const settings = {
-    ...config({ upstreamInPlace: false }),
+    ...config(options),
     webhook: { host: "127.0.0.1", port, certDir: folder },
     metrics: { bindAddress: "0" },
     health: { healthProbeBindAddress: `127.0.0.1:${healthPort}` },

@@ -1,0 +1,44 @@
+// What a failed command prints: one line per problem, saying what to do. A stack is shown only to whoever asks for it.
+import { type Command, CommanderError } from "commander";
+import { showsStacks } from "../api/log-level.ts";
+import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
+import { describeError, type ErrorRecord } from "../telemetry/error-record.ts";
+import { globalOptions } from "./options.ts";
+
+/** The lines for standard error; none when nothing failed (commander throws to end after `--help`, too). */
+export function failureLines(error: unknown, program: Command): string[] {
+  if (error instanceof CommanderError) return usageLines(error, program.name());
+  const messages = summaries(error, program.name());
+  return showsStacks(globalOptions(program).logLevel)
+    ? [...messages, ...stackLines(describeError(error, { stack: true }))]
+    : messages;
+}
+
+function summaries(error: unknown, name: string): string[] {
+  if (error instanceof ConfigError) return error.errors.map((problem) => `${name}: ${oneLine(reasonOf(problem))}`);
+  if (error instanceof RepriseError) return [`${name}: ${oneLine(error.message)}`];
+  return [`${name}: unexpected error: ${oneLine(reasonOf(error))}; run again with --log-level debug for details`];
+}
+
+function usageLines(error: CommanderError, name: string): string[] {
+  if (error.exitCode === 0) return [];
+  // Commander has already printed the help itself, for want of a command.
+  if (error.code === "commander.help") return [`${name}: no command given; choose one of the above`];
+  return [
+    `${name}: ${oneLine(error.message)
+      .replace(/^error: /, "")
+      .replace(/\.$/, "")}; see "${name} --help"`,
+  ];
+}
+
+function stackLines(record: ErrorRecord): string[] {
+  return [
+    ...(record.stack ?? `${record.type}: ${record.message}`).split("\n"),
+    ...(record.errors ?? []).flatMap(stackLines),
+    ...(record.cause === undefined ? [] : ["caused by:", ...stackLines(record.cause)]),
+  ];
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, " ").trim();
+}

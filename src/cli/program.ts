@@ -1,0 +1,29 @@
+// The command line: global options and one line per command. Each command is a file of its own, which loads what it
+// needs only when it runs.
+import { Command } from "commander";
+import { VERSION } from "../api/version.ts";
+import { addConfig } from "./config.ts";
+import { addInject } from "./inject.ts";
+import { addGlobalOptions } from "./options.ts";
+import { addValidate } from "./validate.ts";
+import { addVersion } from "./version.ts";
+import { addWebhook } from "./webhook.ts";
+
+/** `name` is what the user typed to get here. */
+export function createProgram(name: string): Command {
+  const program = new Command(name)
+    .description("Kubernetes JobSets that restart in place: recover a training job without recreating its Pods.")
+    .version(VERSION, "--version", "print the version of this program")
+    .helpOption("-h, --help", "show help")
+    .showSuggestionAfterError()
+    // Instead of printing and ending the process by itself, commander throws: errors are printed in one place.
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+  addGlobalOptions(program);
+  addConfig(program);
+  addInject(program);
+  addValidate(program);
+  addVersion(program);
+  addWebhook(program);
+  return program;
+}

@@ -1,0 +1,54 @@
+// `reprise webhook`: serves the two admission webhooks until it is told to end.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration.ts";
+import { globalOptions } from "./options.ts";
+
+interface Options {
+  readonly drainMin: Milliseconds;
+  readonly drainMax: Milliseconds;
+}
+
+export function addWebhook(program: Command): void {
+  program
+    .command("webhook")
+    .description("serve the admission webhooks that inject and check JobSets")
+    .addOption(
+      // The EndpointSlice controller and every kube-proxy's next sync take 1-3 s, and several more in a large cluster.
+      new Option("--drain-min <duration>", "how long to serve on after SIGTERM, at least")
+        .argParser(duration)
+        .default(10_000, "10s"),
+    )
+    .addOption(
+      // The API server drops idle connections after 90 s; the Pod's termination grace period is longer than this.
+      new Option("--drain-max <duration>", "when to end even if a client still holds a connection")
+        .argParser(duration)
+        .default(100_000, "100s"),
+    )
+    .action(async ({ drainMin, drainMax }: Options, command: Command) => {
+      const { loadConfig } = await import("../api/config-file.ts");
+      const { createLogger } = await import("../telemetry/log.ts");
+      const { createRegistry } = await import("../telemetry/metrics.ts");
+      const { createCores } = await import("../webhook/cores.ts");
+      const { runWebhook } = await import("../webhook/run.ts");
+      const { endingSignal } = await import("../webhook/signals.ts");
+
+      const options = globalOptions(command);
+      const config = await loadConfig(options.config);
+      const signal = endingSignal();
+      const webhook = await runWebhook({
+        ...config.webhook,
+        cores: createCores(config),
+        log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" }),
+        registry: createRegistry(),
+        drain: { minMs: drainMin, maxMs: drainMax },
+      });
+      await signal;
+      await webhook.shutdown();
+    });
+}
+
+function duration(text: string): Milliseconds {
+  const span = parseDuration(text);
+  if (span === undefined) throw new InvalidArgumentError(`expected ${DURATION_FORM}`);
+  return span;
+}

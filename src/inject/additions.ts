@@ -1,0 +1,37 @@
+// Everything that is put into one replicatedJob, as data, and the one function that puts it there. For a new JobSet it is
+// built from the settings (build.ts), for a stored one read back from it (read-back.ts): both go the same way in.
+import type { JsonObject } from "../api/admission.ts";
+import { withAgentFirst } from "./agent.ts";
+import { withJobFields, withPodFailureRules, withSlots } from "./job.ts";
+import { withObject } from "./json.ts";
+import type { Overwrites } from "./overwrites.ts";
+import { type PodAdditions, withPodFields, withPodMarks } from "./pod.ts";
+import { changeJob, changePod } from "./template.ts";
+import { withTolerations } from "./tolerations.ts";
+import { type WorkerAdditions, withWorkers } from "./workers.ts";
+
+export interface Additions {
+  readonly agent: JsonObject;
+  readonly jobFields: JsonObject;
+  readonly podFailureRules: readonly JsonObject[];
+  readonly pod: PodAdditions;
+  readonly workers: WorkerAdditions;
+  readonly tolerations: readonly JsonObject[];
+}
+
+export function withAdditions(
+  replicatedJob: JsonObject,
+  additions: Additions,
+  index: number,
+  overwrites: Overwrites,
+): JsonObject {
+  return changeJob(replicatedJob, (job) => {
+    const slots = withSlots(withJobFields(job, additions.jobFields, index, overwrites));
+    return changePod(withPodFailureRules(slots, additions.podFailureRules), (pod) =>
+      withObject(withPodMarks(pod, additions.pod), "spec", (podSpec) => {
+        const fields = withTolerations(withPodFields(podSpec, additions.pod), additions.tolerations);
+        return withAgentFirst(withWorkers(fields, additions.workers, index, overwrites), additions.agent);
+      }),
+    );
+  });
+}

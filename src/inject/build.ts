@@ -1,0 +1,50 @@
+// The additions of a new JobSet, from the settings and its own annotations. Pure. What is equal in many replicatedJobs is
+// made once and shared: a JobSet may have ten thousand of them.
+import type { JsonObject } from "../api/admission.ts";
+import { ANNOTATION, LABEL } from "../api/names.ts";
+import { podFailureRules, workerRestartRule } from "../policy/compile.ts";
+import type { Additions } from "./additions.ts";
+import { type AgentContext, agentFacts, buildAgent, findAgent, rebuildAgent } from "./agent.ts";
+import { newJobFields } from "./job.ts";
+import type { Participant } from "./participation.ts";
+import { DEFAULT_CONTAINER } from "./pod.ts";
+import { tokenVolume } from "./token.ts";
+import { nodeLossTolerations } from "./tolerations.ts";
+import { epochVariable } from "./workers.ts";
+
+export function additionsBuilder(context: AgentContext): (participant: Participant) => Additions {
+  const { inputs, settings, protocol } = context;
+  const agents = new Map<string, JsonObject>();
+  const consent = inputs.safeToForcefullyDelete;
+  const consented = consent === undefined ? {} : { [ANNOTATION.safeToForcefullyDelete]: consent };
+  const shared = {
+    jobFields: newJobFields(),
+    tokenVolume: tokenVolume(),
+    labels: { [LABEL.injected]: "true" },
+    rule: workerRestartRule(inputs.policy),
+    epochVariable: epochVariable(protocol),
+    tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds),
+  };
+
+  return ({ template, workers }) => {
+    const names = new Set(workers);
+    const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
+    const facts = agentFacts(template, containers, inputs);
+    const key = Object.values(facts).join();
+    const agent = agents.get(key) ?? buildAgent(facts, context);
+    agents.set(key, agent);
+    return {
+      agent: rebuildAgent(findAgent(template.podSpec), agent),
+      jobFields: shared.jobFields,
+      podFailureRules: podFailureRules(inputs.policy, workers),
+      pod: {
+        tokenVolume: shared.tokenVolume,
+        pullSecrets: settings.imagePullSecrets,
+        labels: shared.labels,
+        annotations: { [DEFAULT_CONTAINER]: workers[0] ?? "", ...consented },
+      },
+      workers: { names, rule: shared.rule, epochVariable: shared.epochVariable },
+      tolerations: shared.tolerations,
+    };
+  };
+}

@@ -1,0 +1,44 @@
+// Every injected shape as a pair of files. After a wanted change: UPDATE_GOLDEN=1, and read the difference.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import { create, injected, update } from "../../test/builders/injection.ts";
+import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
+import { VERSION } from "../api/version.ts";
+import { createPatch } from "./patch.ts";
+
+const FOLDER = new URL("../../test/golden/inject/", import.meta.url);
+const SHAPES = readdirSync(FOLDER).filter((file) => file.endsWith(".in.yaml"));
+
+function read(file: string): string {
+  return readFileSync(new URL(file, FOLDER), "utf8");
+}
+
+/** The object as a file, with its warnings in front. A release must not change every file, so it has no number. */
+function render(object: unknown, warnings: readonly string[]): string {
+  const comments = warnings.map((warning) => `# warning: ${warning}\n`).join("");
+  return comments + stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }).replaceAll(VERSION, "VERSION");
+}
+
+describe.each(SHAPES)("%s", (file) => {
+  const plain = () => parse(read(file));
+  const out = file.replace(".in.yaml", ".out.yaml");
+
+  it("becomes its golden file", () => {
+    const outcome = create(plain());
+    const text = render(injected(outcome), outcome.warnings);
+    if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(new URL(out, FOLDER), text);
+    expect(text).toBe(read(out));
+  });
+
+  it("stays as it is when it is injected again", () => {
+    const once = injected(create(plain()));
+    expect(injected(create(once))).toBe(once);
+  });
+
+  it("is what it was when the plain file is sent again", () => {
+    const live = stored(injected(create(plain())));
+    const again = injected(update(withCrdDefaults(plain()), live));
+    expect(createPatch(Object(again["spec"]), Object(live["spec"]))).toEqual([]);
+  });
+});

@@ -1,0 +1,159 @@
+// The injection core: a JobSet on its way into the cluster → the same JobSet, able to restart in place. Pure: the same
+// request always has the same answer, the input is never changed, and no input makes it throw.
+import type { Finding, InjectionOutcome, JsonObject, SkipReason } from "../api/admission.ts";
+import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
+import { failJobSetRule } from "../policy/compile.ts";
+import { type Additions, withAdditions } from "./additions.ts";
+import { type AgentContext, checkAgentName } from "./agent.ts";
+import { additionsBuilder } from "./build.ts";
+import { checkRuleName, withFailJobSetRule } from "./failure-policy.ts";
+import { readInputs, shown } from "./inputs.ts";
+import { checkPodFailureRules, checkSlots } from "./job.ts";
+import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "./json.ts";
+import { Overwrites } from "./overwrites.ts";
+import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
+import { checkOperatingSystem } from "./pod.ts";
+import { protocolOf } from "./protocol.ts";
+import { readRecord, sameInputs, writeRecord } from "./record.ts";
+import { isInjected, restore } from "./restore.ts";
+import type { InjectionSettings } from "./settings.ts";
+import { readTemplate } from "./template.ts";
+import { checkVolumeName } from "./token.ts";
+import { withdraw } from "./withdraw.ts";
+import { checkRestartRules } from "./workers.ts";
+
+export interface InjectionRequest {
+  readonly operation: "CREATE" | "UPDATE";
+  readonly namespace: string;
+  readonly object: JsonObject;
+  /** The stored object, on UPDATE. */
+  readonly oldObject?: JsonObject;
+  readonly config: InjectionSettings;
+}
+
+/** The value of managedBy that means JobSet's own controller. */
+const JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
+
+/** The webhook's namespaceSelector leaves these out too; here it holds whatever an operator made of the selector. */
+const SYSTEM_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
+
+export function inject(request: InjectionRequest): InjectionOutcome {
+  const { object, oldObject, operation } = request;
+  if (!isJobSet(object)) return skipped("not-a-jobset");
+  if ([object, oldObject].some(isBeingDeleted)) return skipped("being-deleted");
+  if (operation === "UPDATE") return restore(object, oldObject ?? {});
+  return skipOnCreate(request) ?? injectNew(object, request.config);
+}
+
+function isJobSet(object: JsonObject): boolean {
+  return object["kind"] === JOBSET.kind && (textAt(object, "apiVersion") ?? "").startsWith(`${JOBSET.group}/`);
+}
+
+function isBeingDeleted(object: JsonObject | undefined): boolean {
+  return textAt(objectAt(object, "metadata"), "deletionTimestamp") !== undefined;
+}
+
+function skipOnCreate({ object, namespace, config }: InjectionRequest): InjectionOutcome | undefined {
+  const spec = objectAt(object, "spec") ?? {};
+  const toggle = objectAt(objectAt(object, "metadata"), "annotations")?.[ANNOTATION.inject];
+  if (SYSTEM_NAMESPACES.has(namespace)) return skipped("namespace-not-enabled");
+  if (toggle === "false") return skipped("disabled-by-annotation", leftovers(spec));
+  if (toggle !== undefined && toggle !== null && toggle !== "true") {
+    const found = typeof toggle === "string" ? shown(toggle) : "the value";
+    const message = `${found} is neither "true" nor "false"; write one of them, in quotes`;
+    const error = { rule: "toggle", path: `metadata.annotations[${ANNOTATION.inject}]`, message };
+    return { kind: "refused", errors: [error], warnings: [] };
+  }
+  if (toggle !== "true" && config.default === "disabled") return skipped("not-requested");
+  const managedBy = textAt(spec, "managedBy");
+  if (managedBy !== undefined && managedBy !== JOBSET_CONTROLLER) return skipped("managed-by-other");
+  return listAt(spec, "replicatedJobs").length === 0 ? skipped("no-replicated-jobs") : undefined;
+}
+
+function skipped(reason: SkipReason, warnings: readonly string[] = []): InjectionOutcome {
+  return { kind: "skipped", reason, warnings };
+}
+
+function leftovers(spec: JsonObject): string[] {
+  if (!isInjected(spec)) return [];
+  return [
+    "spec.replicatedJobs: has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it",
+  ];
+}
+
+function injectNew(object: JsonObject, settings: InjectionSettings): InjectionOutcome {
+  const errors: Finding[] = [];
+  const inputs = readInputs(object, errors);
+  const record = readRecord(object);
+  const written = objectAt(object, "spec") ?? {};
+  const spec = record === undefined || sameInputs(record.inputs, inputs.texts) ? written : withdraw(written, record);
+  const context: AgentContext = { settings, inputs, protocol: protocolOf(spec) };
+  const jobs = listAt(spec, "replicatedJobs");
+  const participants = findParticipants(jobs, inputs, errors);
+  if (errors.length === 0) errors.push(...checkWholeGroup(participants.length, jobs.length, context.protocol));
+  for (const participant of participants) errors.push(...checkTemplate(participant, context));
+  const failsJobSet = inputs.policy.fail.length > 0;
+  if (failsJobSet) errors.push(...present(checkRuleName(spec)));
+  if (errors.length > 0) return { kind: "refused", errors, warnings: [] };
+
+  const overwrites = new Overwrites();
+  const build = additionsBuilder(context);
+  const additions = new Map(participants.map((each) => [each.index, build(each)]));
+  const templates = withTemplates(spec, additions, overwrites);
+  errors.push(...participants.flatMap(({ index }) => checkLimits(templates, index)));
+  if (errors.length > 0) return { kind: "refused", errors, warnings: overwrites.warnings() };
+
+  const targets = participants.length === jobs.length ? [] : participants.map(({ template }) => template.name);
+  const injected = failsJobSet ? withFailJobSetRule(templates, failJobSetRule(targets)) : templates;
+  const { agentImage, imagePullSecrets } = settings;
+  const status = writeRecord(
+    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts },
+    participants.length,
+  );
+  return {
+    kind: "injected",
+    object: withMarks(injected === written ? object : { ...object, spec: injected }, status),
+    warnings: overwrites.warnings(),
+  };
+}
+
+function withTemplates(
+  spec: JsonObject,
+  additions: ReadonlyMap<number, Additions>,
+  overwrites: Overwrites,
+): JsonObject {
+  return withList(spec, "replicatedJobs", (jobs) =>
+    mapShared(jobs, (job, index) => {
+      const own = additions.get(index);
+      return own === undefined || !isObject(job) ? job : withAdditions(job, own, index, overwrites);
+    }),
+  );
+}
+
+function checkTemplate({ index, template, workers }: Participant, { inputs }: AgentContext): readonly Finding[] {
+  const { job, podSpec } = template;
+  return [
+    checkAgentName(podSpec, index),
+    checkVolumeName(podSpec, index),
+    checkOperatingSystem(podSpec, index),
+    checkSlots(job, index),
+    checkPodFailureRules(job, index, inputs.policy.fail.length > 0 ? workers.length : 0),
+  ].flatMap(present);
+}
+
+function checkLimits(spec: JsonObject, index: number): readonly Finding[] {
+  const template = readTemplate(listAt(spec, "replicatedJobs")[index]);
+  if (template === undefined) return [];
+  return [...checkRestartRules(template.podSpec, index), ...present(checkPodFailureRules(template.job, index, 0))];
+}
+
+function present(finding: Finding | undefined): readonly Finding[] {
+  return finding === undefined ? [] : [finding];
+}
+
+function withMarks(object: JsonObject, status: string): JsonObject {
+  return withObject(object, "metadata", (metadata) => {
+    const labelled = withObject(metadata, "labels", (labels) => withField(labels, LABEL.injected, "true"));
+    return withObject(labelled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, status));
+  });
+}

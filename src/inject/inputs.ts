@@ -1,0 +1,114 @@
+// What a JobSet's own annotations ask of injection, read and checked once. Pure.
+import type { Finding, JsonObject } from "../api/admission.ts";
+import { DURATION_FORM, parseDuration } from "../api/duration.ts";
+import { ANNOTATION } from "../api/names.ts";
+import { isQuantity } from "../api/quantity.ts";
+import { type ExitCodePolicy, parseExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import { objectAt, textAt } from "./json.ts";
+import { quantityValue } from "./quantity-value.ts";
+
+/** The annotations that shape an injection, as they were written; kept in the record of what was done. */
+export type InputTexts = { readonly [key: string]: string };
+
+/** In the order in which the record lists them. */
+export const SHAPING_ANNOTATIONS: readonly string[] = [
+  ANNOTATION.replicatedJobs,
+  ANNOTATION.workerContainers,
+  ANNOTATION.failExitCodes,
+  ANNOTATION.recreateExitCodes,
+  ANNOTATION.nodeLossGrace,
+  ANNOTATION.agentCpu,
+  ANNOTATION.agentMemory,
+  ANNOTATION.safeToForcefullyDelete,
+];
+
+export interface Inputs {
+  readonly texts: InputTexts;
+  readonly policy: ExitCodePolicy;
+  /** Names as written; undefined means all. */
+  readonly replicatedJobs: readonly string[] | undefined;
+  readonly workerContainers: readonly string[] | undefined;
+  readonly nodeLossGraceSeconds: number | undefined;
+  readonly agentCpu: string | undefined;
+  readonly agentMemory: string | undefined;
+  readonly safeToForcefullyDelete: string | undefined;
+}
+
+/** No process fits into less; "64m" for "64Mi" is the usual slip, and means a fraction of a byte. */
+const LEAST_MEMORY = "1Mi";
+
+/** A user's inputs. Where something is wrong there is a finding, and the value reads as not given. */
+export function readInputs(object: JsonObject, errors: Finding[]): Inputs {
+  return inputsOf(inputTexts(object), errors);
+}
+
+export function inputTexts(object: JsonObject): InputTexts {
+  const annotations = objectAt(objectAt(object, "metadata"), "annotations");
+  const texts: Record<string, string> = {};
+  for (const key of SHAPING_ANNOTATIONS) {
+    const text = textAt(annotations, key);
+    if (text !== undefined) texts[key] = text;
+  }
+  return texts;
+}
+
+export function inputsOf(texts: InputTexts, errors: Finding[]): Inputs {
+  const parsed = parseExitCodePolicy(texts);
+  if (!parsed.ok) errors.push(...parsed.errors);
+  return {
+    texts,
+    policy: parsed.ok ? parsed.policy : RESTART_EVERYTHING,
+    replicatedJobs: names(texts, ANNOTATION.replicatedJobs, "replicatedJob", errors),
+    workerContainers: names(texts, ANNOTATION.workerContainers, "container", errors),
+    nodeLossGraceSeconds: graceSeconds(texts[ANNOTATION.nodeLossGrace], errors),
+    agentCpu: quantity(texts, ANNOTATION.agentCpu, "0", '"100m"', errors),
+    agentMemory: quantity(texts, ANNOTATION.agentMemory, LEAST_MEMORY, '"64Mi"', errors),
+    safeToForcefullyDelete: texts[ANNOTATION.safeToForcefullyDelete],
+  };
+}
+
+function names(texts: InputTexts, key: string, kind: string, errors: Finding[]): readonly string[] | undefined {
+  const text = texts[key];
+  if (text === undefined) return undefined;
+  const found = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
+  if (found.length > 0) return found;
+  errors.push(
+    finding("participation", key, `names no ${kind}; list names separated by commas, or remove it to mean all`),
+  );
+  return undefined;
+}
+
+function graceSeconds(text: string | undefined, errors: Finding[]): number | undefined {
+  if (text === undefined) return undefined;
+  const span = parseDuration(text);
+  if (span !== undefined) return Math.ceil(span / 1_000);
+  errors.push(finding("node-loss-grace", ANNOTATION.nodeLossGrace, `${shown(text)} is not ${DURATION_FORM}`));
+  return undefined;
+}
+
+function quantity(
+  texts: InputTexts,
+  key: string,
+  least: string,
+  example: string,
+  errors: Finding[],
+): string | undefined {
+  const text = texts[key];
+  if (text === undefined) return undefined;
+  const value = isQuantity(text) ? quantityValue(text) : undefined;
+  if (value !== undefined && value > 0n && value >= (quantityValue(least) ?? 0n)) return text;
+  const above = least === "0" ? "above 0" : `of at least ${least}`;
+  errors.push(
+    finding("agent-resources", key, `${shown(text)} is not a quantity ${above}; write for example ${example}`),
+  );
+  return undefined;
+}
+
+function finding(rule: string, key: string, message: string): Finding {
+  return { rule, path: `metadata.annotations[${key}]`, message };
+}
+
+/** An annotation may be 256 KiB long; a message needs only its beginning. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}

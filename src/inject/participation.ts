@@ -1,0 +1,95 @@
+// Which replicatedJobs take part, and which of their containers are workers. Pure.
+import type { Finding, Json } from "../api/admission.ts";
+import { ANNOTATION } from "../api/names.ts";
+import { nearest } from "../api/nearest.ts";
+import { type Inputs, shown } from "./inputs.ts";
+import type { Protocol } from "./protocol.ts";
+import { containerNames, readTemplate, type Template } from "./template.ts";
+
+export interface Participant {
+  /** Position in spec.replicatedJobs. */
+  readonly index: number;
+  readonly template: Template;
+  /** Names, in the order of the containers; at least one. */
+  readonly workers: readonly string[];
+}
+
+/** A Kubernetes name is no longer; what is was not mistyped, and is not worth comparing. */
+const MAX_NAME = 63;
+
+/** Enough to find the meant one in any real JobSet, and a bound on the work that a hostile one can cause. */
+const MAX_CANDIDATES = 200;
+const MAX_UNKNOWN = 5;
+
+export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participant[] {
+  const chosen = inputs.replicatedJobs === undefined ? undefined : new Set(inputs.replicatedJobs);
+  const containers = inputs.workerContainers === undefined ? undefined : new Set(inputs.workerContainers);
+  const participants: Participant[] = [];
+  const jobNames = new Set<string>();
+  const containersSeen = new Set<string>();
+  for (const [index, item] of replicatedJobs.entries()) {
+    const template = readTemplate(item);
+    if (template === undefined) {
+      errors.push({
+        rule: "malformed",
+        path: `spec.replicatedJobs[${index}]`,
+        message:
+          "must have a name and, at template.spec.template.spec, containers with names " +
+          "(and lists in initContainers and volumes, if any); correct it",
+      });
+      continue;
+    }
+    jobNames.add(template.name);
+    if (chosen !== undefined && !chosen.has(template.name)) continue;
+    for (const name of containers === undefined ? [] : containerNames(template)) containersSeen.add(name);
+    const workers = workersOf(template, containers);
+    if (workers.length > 0) participants.push({ index, template, workers });
+    else errors.push(withoutWorker(index, template));
+  }
+  errors.push(...unknown(ANNOTATION.replicatedJobs, "replicatedJob", inputs.replicatedJobs ?? [], jobNames));
+  errors.push(...unknown(ANNOTATION.workerContainers, "container", inputs.workerContainers ?? [], containersSeen));
+  return participants;
+}
+
+/** Upstream's controller waits for every Pod of the JobSet to report an attempt, and its webhook checks every Job. */
+export function checkWholeGroup(participants: number, replicatedJobs: number, protocol: Protocol): readonly Finding[] {
+  if (protocol === "epoch" || participants === replicatedJobs) return [];
+  const message =
+    `leaves out ${replicatedJobs - participants} replicatedJobs, but with restartStrategy InPlaceRestart all of them ` +
+    "restart together; remove the annotation, or use another restartStrategy";
+  return [{ rule: "participation", path: `metadata.annotations[${ANNOTATION.replicatedJobs}]`, message }];
+}
+
+function workersOf(template: Template, chosen: ReadonlySet<string> | undefined): readonly string[] {
+  const all = containerNames(template);
+  return chosen === undefined ? all : all.filter((name) => chosen.has(name));
+}
+
+function withoutWorker(index: number, template: Template): Finding {
+  return {
+    rule: "participation",
+    path: `spec.replicatedJobs[${index}]`,
+    message:
+      `has none of the containers that ${ANNOTATION.workerContainers} names; add one of ` +
+      `${containerNames(template).slice(0, MAX_UNKNOWN).join(", ")}, or leave this replicatedJob out with ${ANNOTATION.replicatedJobs}`,
+  };
+}
+
+function unknown(key: string, kind: string, names: readonly string[], known: ReadonlySet<string>): Finding[] {
+  const candidates = [...known].filter((name) => name.length <= MAX_NAME).slice(0, MAX_CANDIDATES);
+  return names
+    .filter((name) => !known.has(name))
+    .slice(0, MAX_UNKNOWN)
+    .map((name) => {
+      const meant = name.length > MAX_NAME ? undefined : nearest(name, candidates);
+      const fix =
+        meant === undefined
+          ? `use one of: ${candidates.slice(0, MAX_UNKNOWN).join(", ")}`
+          : `did you mean ${JSON.stringify(meant)}?`;
+      return {
+        rule: "participation",
+        path: `metadata.annotations[${key}]`,
+        message: `${shown(name)} is not a ${kind} of this JobSet; ${fix}`,
+      };
+    });
+}

@@ -1,0 +1,127 @@
+// Between the wire and the pure cores: asks a core, turns its decision into a response, counts and logs it.
+// No call to the API server and no side effect on the cluster, so a dry run needs no special path.
+import type { InjectionOutcome, JsonObject, SkipReason, Verdict } from "../api/admission.ts";
+import type { PatchOperation } from "../inject/patch.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Outcome, WebhookMetrics, WebhookName } from "./metrics.ts";
+import { type AdmissionResponse, allow, nameOf, refuse } from "./response.ts";
+import type { AdmissionRequest } from "./review.ts";
+
+/** A JobSet on its way into the cluster, as the cores see it. They must not change the objects. */
+export interface JobSetRequest {
+  readonly operation: "CREATE" | "UPDATE";
+  readonly namespace: string;
+  readonly object: JsonObject;
+  readonly oldObject?: JsonObject;
+}
+
+/** The decisions behind the two endpoints. Pure functions: same request, same answer. */
+export interface Cores {
+  inject(request: JobSetRequest): InjectionOutcome;
+  /** The operations that turn `before` into `after`; none when they are equal. */
+  patch(before: JsonObject, after: JsonObject): readonly PatchOperation[];
+  validate(request: JobSetRequest): Verdict;
+}
+
+export interface Admission {
+  mutate(request: AdmissionRequest): AdmissionResponse;
+  /** Throws only when the validation core has a defect. */
+  validate(request: AdmissionRequest): AdmissionResponse;
+}
+
+interface Decision {
+  readonly response: AdmissionResponse;
+  readonly outcome: Outcome;
+}
+
+export function createAdmission(cores: Cores, metrics: WebhookMetrics, log: Logger): Admission {
+  const record = (webhook: WebhookName, request: AdmissionRequest, outcome: Outcome, defect?: unknown) => {
+    metrics.answered(webhook, request.operation, outcome);
+    const { uid, operation, namespace, dryRun } = request;
+    // Never the object itself: it may be megabytes, and its env may hold secrets.
+    const line = { webhook, operation, namespace, name: nameOf(request), uid, dryRun, ...outcome };
+    if (defect === undefined) log[isNews(outcome) ? "info" : "debug"](line, "admission");
+    else log.error({ ...line, err: defect, stack: stackOf(defect) }, "admission failed");
+  };
+
+  return {
+    mutate(request) {
+      try {
+        const { response, outcome } = mutate(cores, request);
+        record("mutate", request, outcome);
+        return response;
+      } catch (error) {
+        // Injection fails open: a plain JobSet that runs is better than one that a defect of ours keeps out. The
+        // warning tells its owner, and /validate still looks at the final state.
+        record("mutate", request, { outcome: "failed" }, error);
+        return allow(request, { outcome: "failed" }, [
+          "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
+        ]);
+      }
+    },
+    validate(request) {
+      try {
+        const { response, outcome } = validate(cores, request);
+        record("validate", request, outcome);
+        return response;
+      } catch (error) {
+        // Whether an unchecked JobSet may pass is the operator's choice, and failurePolicy is where it is made: the
+        // error goes on to become an HTTP 500, which the API server treats as that field says.
+        record("validate", request, { outcome: "failed" }, error);
+        throw error;
+      }
+    },
+  };
+}
+
+function mutate(cores: Cores, request: AdmissionRequest): Decision {
+  const jobSet = jobSetRequest(request);
+  if (typeof jobSet === "string") return skip(request, jobSet, []);
+  const decided = cores.inject(jobSet);
+  switch (decided.kind) {
+    case "skipped":
+      return skip(request, decided.reason, decided.warnings);
+    case "refused":
+      return { response: refuse(request, decided.errors, decided.warnings), outcome: { outcome: "refused" } };
+    case "injected": {
+      const patch = cores.patch(jobSet.object, decided.object);
+      const outcome = patch.length === 0 ? "unchanged" : "injected";
+      return { response: allow(request, { outcome }, decided.warnings, patch), outcome: { outcome } };
+    }
+  }
+}
+
+function validate(cores: Cores, request: AdmissionRequest): Decision {
+  const jobSet = jobSetRequest(request);
+  if (typeof jobSet === "string") return skip(request, jobSet, []);
+  const verdict = cores.validate(jobSet);
+  const warnings = verdict.warnings.map((warning) => `${warning.path}: ${warning.message}`);
+  return verdict.allowed
+    ? { response: allow(request, { outcome: "allowed" }, warnings), outcome: { outcome: "allowed" } }
+    : { response: refuse(request, verdict.errors, warnings), outcome: { outcome: "refused" } };
+}
+
+/** The request as the cores take it, or why there is nothing for them to decide. */
+function jobSetRequest(request: AdmissionRequest): JobSetRequest | SkipReason {
+  const { operation, namespace, object, oldObject } = request;
+  if (operation !== "CREATE" && operation !== "UPDATE") return "operation-not-handled";
+  if (object === undefined) return "not-a-jobset";
+  return { operation, namespace, object, ...(oldObject === undefined ? {} : { oldObject }) };
+}
+
+function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly string[]): Decision {
+  return {
+    response: allow(request, { outcome: "skipped", "skip-reason": reason }, warnings),
+    outcome: { outcome: "skipped", reason },
+  };
+}
+
+/** At info only what changed something for a user; the rest would be a line for every apply of every JobSet. */
+function isNews({ outcome }: Outcome): boolean {
+  return outcome === "injected" || outcome === "refused";
+}
+
+/** The log leaves stacks out for those who only run reprise; a defect here is for those who mend it. */
+function stackOf(defect: unknown): string | undefined {
+  return defect instanceof Error ? defect.stack : undefined;
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { nameOf, refuse } from "./response.ts";
+import type { AdmissionRequest } from "./review.ts";
+
+function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  const object = { metadata: { generateName: "train-" } };
+  return {
+    uid: "u",
+    operation: "CREATE",
+    namespace: "n",
+    name: "",
+    dryRun: false,
+    object,
+    oldObject: undefined,
+    ...fields,
+  };
+}
+
+test("a JobSet without a name yet is called by what its name will begin with", () => {
+  expect(nameOf(request())).toBe("train-*");
+  expect(nameOf(request({ name: "train-x7" }))).toBe("train-x7");
+  expect(nameOf(request({ object: { metadata: null } }))).toBe("");
+});
+
+test("every finding is in the message and is a cause of its own", () => {
+  const errors = ["a", "b"].map((path) => ({ rule: `rule-${path}`, path, message: "is wrong" }));
+  const { status } = refuse(request(), errors, []);
+  expect(status?.message).toBe("a: is wrong [rule-a]; b: is wrong [rule-b]");
+  expect(status?.details?.causes.map((cause) => cause.field)).toEqual(["a", "b"]);
+});
+
+test("ten thousand findings are answered with the first fifty and a count", () => {
+  const errors = Array.from({ length: 10_000 }, (_, i) => ({ rule: "r", path: `spec[${i}]`, message: "is wrong" }));
+  const { status } = refuse(request(), errors, []);
+  expect(status?.details?.causes).toHaveLength(51);
+  expect(status?.message).toMatch(/and 9950 more; run "reprise validate" to see all$/);
+});

@@ -1,0 +1,115 @@
+// Turns what a core decided into the response the API server reads. Pure: no clock, no log, no I/O.
+import type { Finding } from "../api/admission.ts";
+import { asMap, asText } from "../api/fields.ts";
+import { JOBSET } from "../api/names.ts";
+import type { PatchOperation } from "../inject/patch.ts";
+import type { AdmissionRequest } from "./review.ts";
+import { REVIEW_API_VERSION, REVIEW_KIND } from "./review.ts";
+import { boundWarnings } from "./warnings.ts";
+
+export interface AdmissionResponse {
+  readonly uid: string;
+  readonly allowed: boolean;
+  readonly status?: RefusalStatus;
+  readonly patchType?: "JSONPatch";
+  readonly patch?: string;
+  readonly warnings?: readonly string[];
+  readonly auditAnnotations?: Readonly<Record<string, string>>;
+}
+
+interface RefusalStatus {
+  readonly status: "Failure";
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details?: {
+    readonly group: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly causes: readonly { readonly reason: string; readonly field: string; readonly message: string }[];
+  };
+}
+
+/** A JobSet with ten thousand broken replicatedJobs must not be answered with megabytes; fifty fill a terminal. */
+const MAX_FINDINGS = 50;
+
+/** The request goes on; `patch` may be empty, then the object is left exactly as it is. */
+export function allow(
+  request: AdmissionRequest,
+  outcome: Readonly<Record<string, string>>,
+  warnings: readonly string[],
+  patch: readonly PatchOperation[] = [],
+): AdmissionResponse {
+  return {
+    uid: request.uid,
+    allowed: true,
+    ...patched(patch),
+    ...warned(warnings),
+    // The API server puts the webhook's name and a slash in front, so a key here is a bare name.
+    auditAnnotations: outcome,
+  };
+}
+
+/**
+ * The request is refused as the API server's own validation does it: 422, reason Invalid, one cause per finding.
+ * kubectl then prints `The JobSet "train" is invalid:` and a line with the field path for each finding. Without details it
+ * prints everything in one line, and with 403 it calls the mistake a matter of permission. The message repeats the
+ * findings for clients that show nothing else (Argo CD, client-go).
+ */
+export function refuse(
+  request: AdmissionRequest,
+  errors: readonly Finding[],
+  warnings: readonly string[],
+): AdmissionResponse {
+  const shown = errors.slice(0, MAX_FINDINGS);
+  const causes = shown.map((error) => ({
+    reason: "FieldValueInvalid",
+    field: error.path,
+    message: `${error.message} [${error.rule}]`,
+  }));
+  const leftOut = errors.length - shown.length;
+  if (leftOut > 0) {
+    const message = `and ${leftOut} more; run "reprise validate" to see all`;
+    causes.push({ reason: "FieldValueInvalid", field: "spec", message });
+  }
+  return {
+    uid: request.uid,
+    allowed: false,
+    status: {
+      status: "Failure",
+      code: 422,
+      reason: "Invalid",
+      message: causes.map((cause) => `${cause.field}: ${cause.message}`).join("; "),
+      details: { group: JOBSET.group, kind: JOBSET.kind, name: nameOf(request), causes },
+    },
+    ...warned(warnings),
+    auditAnnotations: { outcome: "refused" },
+  };
+}
+
+/** A review that could not be read, answered under its uid; it is sent with the same HTTP status code. */
+export function unreadable(uid: string, code: number, message: string): AdmissionResponse {
+  return { uid, allowed: false, status: { status: "Failure", code, reason: "BadRequest", message } };
+}
+
+/** The response in its envelope, as text. */
+export function reviewOf(response: AdmissionResponse): string {
+  return JSON.stringify({ apiVersion: REVIEW_API_VERSION, kind: REVIEW_KIND, response });
+}
+
+/** What the user calls the object, also when the API server will only make up the name later. */
+export function nameOf(request: AdmissionRequest): string {
+  if (request.name !== "") return request.name;
+  const metadata = asMap(request.object?.["metadata"]);
+  const generateName = asText(metadata["generateName"]);
+  return asText(metadata["name"]) ?? (generateName === undefined ? "" : `${generateName}*`);
+}
+
+function patched(patch: readonly PatchOperation[]): Pick<AdmissionResponse, "patch" | "patchType"> {
+  if (patch.length === 0) return {};
+  return { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };
+}
+
+function warned(warnings: readonly string[]): Pick<AdmissionResponse, "warnings"> {
+  return warnings.length === 0 ? {} : { warnings: boundWarnings(warnings) };
+}

@@ -1,0 +1,90 @@
+// Puts the webhook together: cores, HTTPS server, certificate, health, and an orderly end.
+import { once } from "node:events";
+import type { Registry } from "prom-client";
+import type { Logger } from "../telemetry/log.ts";
+import { type Cores, createAdmission } from "./admission.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import { type DrainTimes, drain } from "./drain.ts";
+import { createHealthServer } from "./health.ts";
+import { listening, portOf } from "./listen.ts";
+import { createWebhookMetrics } from "./metrics.ts";
+import { createAdmissionServer } from "./server.ts";
+
+export interface WebhookOptions {
+  readonly cores: Cores;
+  readonly certDir: string;
+  /** Address to listen on; all of them, of both families, when left out. */
+  readonly host?: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly healthPort: number;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly drain: DrainTimes;
+  readonly certificatePollMs?: number;
+}
+
+export interface RunningWebhook {
+  readonly port: number;
+  readonly healthPort: number;
+  /** Leaves the Service, answers what still comes, and ends. Calling it again waits for the same end. */
+  shutdown(): Promise<void>;
+}
+
+/** Starts serving. A certificate that is not there yet keeps it unready; it is picked up when it appears. */
+export async function runWebhook(options: WebhookOptions): Promise<RunningWebhook> {
+  // Fastify takes a missing host for "localhost", and an empty one as Node takes a missing one: every address.
+  const { log, host = "" } = options;
+  const metrics = createWebhookMetrics(options.registry);
+  const server = createAdmissionServer(createAdmission(options.cores, metrics, log), metrics);
+  const certificate = new CertificateWatch({
+    directory: options.certDir,
+    log,
+    metrics,
+    onPair: (pair) => server.useCertificate(pair),
+    ...(options.certificatePollMs === undefined ? {} : { pollMs: options.certificatePollMs }),
+  });
+  let ending: Promise<void> | undefined;
+
+  const present = (reason: string | undefined) => (reason === undefined ? [] : [reason]);
+  const health = createHealthServer(
+    {
+      alive: () => present(certificate.stalled()),
+      ready: () => [...(ending === undefined ? [] : ["shutting down"]), ...present(certificate.notReady(new Date()))],
+    },
+    options.registry,
+  );
+
+  try {
+    await certificate.start();
+    await listening("admission requests", options.port, server.listen({ host, port: options.port }));
+    health.listen({ host, port: options.healthPort });
+    await listening("health and metrics", options.healthPort, once(health, "listening"));
+  } catch (error) {
+    // Nothing may be left that keeps the process alive without serving.
+    certificate.stop();
+    await server.close();
+    throw error;
+  }
+  const port = server.port();
+  const healthPort = portOf(health);
+  log.info({ port, healthPort }, "webhook serving");
+
+  return {
+    port,
+    healthPort,
+    shutdown() {
+      ending ??= end();
+      return ending;
+    },
+  };
+
+  async function end(): Promise<void> {
+    log.info({ ...options.drain }, "shutting down: no longer ready, still serving");
+    await drain(server, options.drain);
+    certificate.stop();
+    // Last, so that the readiness probe sees "shutting down" to the end.
+    health.close();
+    log.info("webhook stopped");
+  }
+}
