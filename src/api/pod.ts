@@ -83,13 +83,16 @@ export function readPod(raw: unknown): Pod {
     reason: asText(status["reason"]) ?? "",
     ...(deletion === undefined ? {} : { deletion }),
     ...(node === undefined || node === "" ? {} : { node }),
-    conditions: readConditions(status["conditions"]),
+    conditions: readConditions(status["conditions"]).filter(({ type }) => KEPT_CONDITIONS.has(type)),
     containers: [
       ...asList(status["initContainerStatuses"]).map((item) => readContainer(item, true)),
       ...asList(status["containerStatuses"]).map((item) => readContainer(item, false)),
     ],
   };
 }
+
+/** Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left. A Pod has up to five more. */
+const KEPT_CONDITIONS: ReadonlySet<string> = new Set(["Ready", "PodScheduled", "DisruptionTarget"]);
 
 const FORCE_DELETE_OPT_INS = [
   ANNOTATION.safeToForcefullyDelete,

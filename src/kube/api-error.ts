@@ -1,0 +1,76 @@
+// What the API server said no with, in the form that callers decide on: status, reason, how long to wait.
+
+import type { JsonObject } from "../api/admission.ts";
+import { RepriseError } from "../errors.ts";
+
+export interface ApiAnswer {
+  readonly server: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** The body as it came; a metav1.Status when the API server itself answered. */
+  readonly body: string;
+  readonly retryAfterHeader?: string | undefined;
+}
+
+/** Proxies answer with whole HTML pages; one line of it is enough in a message. */
+const MAX_MESSAGE = 300;
+
+export class ApiError extends RepriseError<"API_UNAUTHORIZED" | "API_REJECTED"> {
+  readonly status: number;
+  /** Machine-readable reason of the Status (NotFound, Conflict, Expired ...), or "" when the answer was not a Status. */
+  readonly reason: string;
+  readonly retryAfterSeconds: number | undefined;
+  readonly method: string;
+  readonly path: string;
+
+  constructor(answer: ApiAnswer) {
+    const { server, method, path, status } = answer;
+    const details = readStatus(answer.body);
+    const message = details.message ?? answer.body.replaceAll(/\s+/g, " ").trim().slice(0, MAX_MESSAGE);
+    const reason = details.reason ?? "";
+    super(status === 401 ? "API_UNAUTHORIZED" : "API_REJECTED", { server, method, path, status, reason, message });
+    this.name = "ApiError";
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterSeconds = seconds(answer.retryAfterHeader) ?? details.retryAfterSeconds;
+    this.method = method;
+    this.path = path;
+  }
+}
+
+export function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiError && error.status === status;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+interface StatusDetails {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+function readStatus(body: string): StatusDetails {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return {};
+  }
+  if (!isJsonObject(value) || value["kind"] !== "Status") return {};
+  const { reason, message, details } = value;
+  const retryAfter = isJsonObject(details) ? details["retryAfterSeconds"] : undefined;
+  return {
+    ...(typeof reason === "string" ? { reason } : {}),
+    ...(typeof message === "string" ? { message } : {}),
+    ...(typeof retryAfter === "number" ? { retryAfterSeconds: retryAfter } : {}),
+  };
+}
+
+/** The API server sends seconds; the date form of Retry-After is for caches and is ignored. */
+function seconds(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d+$/.test(header) ? Number(header) : undefined;
+}

@@ -1,0 +1,146 @@
+// The one way to talk to an API server: typed calls through client-node's generated classes, plain JSON calls, and
+// streams for watches, all over the same transport. It never retries: only the caller knows what a repeat would mean.
+
+import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import {
+  type ApiConstructor,
+  type ApiType,
+  type Configuration,
+  createConfiguration,
+  type KubeConfig,
+  type RequestContext,
+  ResponseContext,
+  SelfDecodingBody,
+  ServerConfiguration,
+  wrapHttpLibrary,
+} from "@kubernetes/client-node";
+import type { JsonObject } from "../api/admission.ts";
+import { VERSION } from "../api/version.ts";
+import { RepriseError } from "../errors.ts";
+import { isJsonObject } from "./api-error.ts";
+import { type KubeConfigSource, loadKubeConfig } from "./kubeconfig.ts";
+import { type Method, Transport } from "./transport.ts";
+
+export const MERGE_PATCH = "application/merge-patch+json";
+export const JSON_PATCH = "application/json-patch+json";
+/** Server-side apply; JSON is YAML. */
+export const APPLY_PATCH = "application/apply-patch+yaml";
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export function connect(source?: KubeConfigSource): KubeClient {
+  return new KubeClient(loadKubeConfig(source));
+}
+
+export class KubeClient {
+  /** Namespace of the current context, or of the Pod. */
+  readonly namespace: string;
+  readonly #transport: Transport;
+  readonly #configuration: Configuration;
+
+  constructor(config: KubeConfig) {
+    this.#transport = new Transport(config, `reprise/${VERSION}`);
+    this.namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? "default";
+    this.#configuration = createConfiguration({
+      baseServer: new ServerConfiguration(this.server, {}),
+      // Replacing the HTTP library, rather than client-node's dispatcher (made anew, with its own TLS connection, for
+      // every request), gives typed calls the shared pool, the rotating credentials and the same errors.
+      httpApi: wrapHttpLibrary({ send: (context) => this.#sendTyped(context) }),
+    });
+  }
+
+  get server(): string {
+    return this.#transport.server;
+  }
+
+  /** A generated API class of client-node, e.g. `client.api(CoreV1Api)`. */
+  api<T extends ApiType>(type: ApiConstructor<T>): T {
+    return new type(this.#configuration);
+  }
+
+  /** One JSON request. Throws an ApiError for any answer but success. */
+  async request(method: Method, path: string, options: RequestOptions = {}): Promise<JsonObject> {
+    const response = await this.#transport.send({
+      method,
+      path: withQuery(path, options.query),
+      headers: {
+        accept: "application/json",
+        ...(options.body === undefined ? {} : { "content-type": options.contentType ?? "application/json" }),
+      },
+      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      signal: options.signal,
+    });
+    const text = await this.#reading(response.body.text(), options.signal);
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      // Handled below, together with JSON that is not an object.
+    }
+    if (isJsonObject(answer)) return answer;
+    const reason = `${method} ${path} answered something that is not a JSON object: ${text.slice(0, 80)}`;
+    throw new RepriseError("API_UNREACHABLE", { server: this.server, reason });
+  }
+
+  /** The body of a GET as it arrives. Errors while reading are raised by the stream itself. */
+  async stream(path: string, options: Pick<RequestOptions, "query" | "signal"> = {}): Promise<Readable> {
+    const response = await this.#transport.send({
+      method: "GET",
+      path: withQuery(path, options.query),
+      headers: { accept: "application/json" },
+      signal: options.signal,
+      streaming: true,
+    });
+    return response.body;
+  }
+
+  /** Ends every connection, also those of running watches. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #sendTyped(context: RequestContext): Promise<ResponseContext> {
+    const url = new URL(context.getUrl());
+    const body = context.getBody();
+    const prefix = new URL(this.server).pathname.replace(/\/$/, "");
+    const signal = context.getSignal();
+    const response = await this.#transport.send({
+      method: context.getHttpMethod() as Method,
+      path: url.pathname.slice(prefix.length) + url.search,
+      headers: context.getHeaders(),
+      body: body === undefined ? undefined : String(body),
+      signal,
+    });
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(response.headers)) headers[name] = String(value);
+    const bytes = await this.#reading(response.body.bytes(), signal);
+    return new ResponseContext(response.statusCode, headers, new SelfDecodingBody(Promise.resolve(Buffer.from(bytes))));
+  }
+
+  async #reading<T>(body: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    try {
+      const content = await body;
+      // The pool counts a connection as busy until the turn in which its answer ended is over; without this, a caller
+      // that asks again at once would open a second one.
+      await setImmediate();
+      return content;
+    } catch (error) {
+      throw this.#transport.connectionError(error, signal);
+    }
+  }
+}
+
+function withQuery(path: string, query: Query | undefined): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}

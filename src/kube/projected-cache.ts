@@ -1,0 +1,102 @@
+// What a reflector remembers: one projection per object, and nothing of the object itself. It turns lists and watch
+// events into changes, each distinct version of an object at most once. No I/O.
+
+import type { JsonObject } from "../api/admission.ts";
+import { isJsonObject } from "./api-error.ts";
+
+interface Identity {
+  /** namespace/name, or just the name of a cluster-scoped object. */
+  readonly key: string;
+  readonly uid: string;
+}
+
+export type Change<T> =
+  | (Identity & { readonly kind: "added"; readonly item: T; readonly resourceVersion: string })
+  | (Identity & { readonly kind: "updated"; readonly item: T; readonly old: T; readonly resourceVersion: string })
+  /** `item` is the object's last state: the one sent with the deletion, or the cached one if the end was not seen. */
+  | (Identity & { readonly kind: "deleted"; readonly item: T; readonly old: T });
+
+interface Entry<T> {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly item: T;
+}
+
+/** One object of a list or watch, reduced to what identifies it and its projection. */
+export interface Sighting<T> extends Entry<T> {
+  readonly key: string;
+}
+
+export class ProjectedCache<T> {
+  #entries = new Map<string, Entry<T>>();
+  readonly #project: (raw: JsonObject) => T;
+
+  constructor(project: (raw: JsonObject) => T) {
+    this.#project = project;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)?.item;
+  }
+
+  *values(): Generator<T, void, undefined> {
+    for (const { item } of this.#entries.values()) yield item;
+  }
+
+  /** Projects an object, or finds the projection of the very same version. Throws what the projection throws. */
+  see(raw: JsonObject): Sighting<T> {
+    const { key, uid, resourceVersion } = identify(raw);
+    const known = this.#entries.get(key);
+    if (known?.uid === uid && known.resourceVersion === resourceVersion) return { key, ...known };
+    return { key, uid, resourceVersion, item: this.#project(raw) };
+  }
+
+  /** An object that exists now. */
+  *upsert({ key, uid, resourceVersion, item }: Sighting<T>): Generator<Change<T>, void, undefined> {
+    const known = this.#entries.get(key);
+    if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
+    this.#entries.set(key, { uid, resourceVersion, item });
+    if (known !== undefined && known.uid !== uid) {
+      yield { kind: "deleted", key, uid: known.uid, item: known.item, old: known.item };
+    }
+    if (known?.uid === uid) yield { kind: "updated", key, uid, resourceVersion, item, old: known.item };
+    else yield { kind: "added", key, uid, resourceVersion, item };
+  }
+
+  /** The end of an object, with its last state if that could be read. A successor of the same name stays. */
+  *remove({ key, uid }: Identity, last: Entry<T> | undefined): Generator<Change<T>, void, undefined> {
+    const known = this.#entries.get(key);
+    if (known?.uid !== uid) return;
+    this.#entries.delete(key);
+    yield { kind: "deleted", key, uid, item: (last ?? known).item, old: known.item };
+  }
+
+  /** A complete list: what is missing in it is gone, the rest is compared. Unprojectable objects keep their old state. */
+  *replace(
+    listed: ReadonlyMap<string, Sighting<T>>,
+    unprojectable: ReadonlySet<string>,
+  ): Generator<Change<T>, void, undefined> {
+    for (const [key, known] of this.#entries) {
+      if (listed.has(key) || unprojectable.has(key)) continue;
+      this.#entries.delete(key);
+      yield { kind: "deleted", key, uid: known.uid, item: known.item, old: known.item };
+    }
+    for (const sighting of listed.values()) yield* this.upsert(sighting);
+  }
+}
+
+/** Key, UID and version of any Kubernetes object; throws when it has none. */
+export function identify(raw: JsonObject): Identity & { readonly resourceVersion: string } {
+  const metadata = raw["metadata"];
+  if (isJsonObject(metadata)) {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    if (typeof name === "string" && typeof uid === "string" && typeof resourceVersion === "string") {
+      return { key: typeof namespace === "string" ? `${namespace}/${name}` : name, uid, resourceVersion };
+    }
+  }
+  throw new TypeError(`an object without metadata.name, uid and resourceVersion: ${JSON.stringify(raw).slice(0, 120)}`);
+}

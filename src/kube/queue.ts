@@ -1,0 +1,129 @@
+// Work by key: one key is never processed twice at the same time, a key added many times runs once, and a failing key
+// is retried with growing delays. The queue knows nothing about what a key means.
+
+import { type BackoffOptions, backoffDelay } from "./backoff.ts";
+import { type Clock, systemClock } from "./clock.ts";
+
+export interface WorkQueueOptions {
+  /** Brings the thing behind the key to its desired state. Throwing means: try again later. */
+  readonly process: (key: string) => Promise<void>;
+  readonly onError: (key: string, error: unknown, failures: number) => void;
+  readonly concurrency?: number;
+  readonly backoff?: BackoffOptions;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** Enough to hide the API server's latency; the decisions themselves take microseconds. */
+const CONCURRENCY = 8;
+
+/** A conflict is resolved by the next watch event within milliseconds; a lasting failure costs two calls a minute. */
+const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 30_000 };
+
+interface Delayed {
+  readonly dueAt: number;
+  readonly cancel: () => void;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #concurrency: number;
+  readonly #backoff: BackoffOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  /** Keys waiting for a free place, in order of arrival. */
+  readonly #waiting = new Set<string>();
+  readonly #processing = new Set<string>();
+  /** Keys added while they were being processed. */
+  readonly #again = new Set<string>();
+  readonly #delayed = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
+  #idle = Promise.withResolvers<void>();
+  #stopped = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? CONCURRENCY;
+    this.#backoff = options.backoff ?? BACKOFF;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+  }
+
+  /** Keys that wait for a place now; for metrics. */
+  get depth(): number {
+    return this.#waiting.size + this.#again.size;
+  }
+
+  /** Runs the key as soon as possible, also one that waits for a retry. */
+  add(key: string): void {
+    if (this.#stopped) return;
+    if (this.#processing.has(key)) this.#again.add(key);
+    else this.#waiting.add(key);
+    this.#dispatch();
+  }
+
+  /** Runs the key after `ms`. Of several delays for one key the earliest counts. */
+  addAfter(key: string, ms: number): void {
+    if (this.#stopped) return;
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
+    const dueAt = this.#clock.now() + ms;
+    const earlier = this.#delayed.get(key);
+    if (earlier !== undefined && earlier.dueAt <= dueAt) return;
+    earlier?.cancel();
+    const cancel = this.#clock.after(ms, () => {
+      this.#delayed.delete(key);
+      this.add(key);
+    });
+    this.#delayed.set(key, { dueAt, cancel });
+  }
+
+  /** Resolves when nothing waits or runs. Keys with a delay do not count. */
+  drain(): Promise<void> {
+    return this.#isIdle ? Promise.resolve() : this.#idle.promise;
+  }
+
+  /** Takes no more work, drops what waits, and resolves when the running keys are done. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#waiting.clear();
+    this.#again.clear();
+    await this.drain();
+  }
+
+  get #isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#processing.size === 0 && this.#again.size === 0;
+  }
+
+  #dispatch(): void {
+    for (const key of this.#waiting) {
+      if (this.#processing.size >= this.#concurrency) return;
+      this.#waiting.delete(key);
+      this.#processing.add(key);
+      void this.#process(key);
+    }
+  }
+
+  async #process(key: string): Promise<void> {
+    try {
+      await this.#options.process(key);
+      this.#failures.delete(key);
+    } catch (error) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.#options.onError(key, error, failures);
+      this.addAfter(key, backoffDelay(this.#backoff, failures, this.#random));
+    }
+    this.#processing.delete(key);
+    if (this.#again.delete(key)) this.#waiting.add(key);
+    this.#dispatch();
+    if (this.#isIdle) {
+      this.#idle.resolve();
+      this.#idle = Promise.withResolvers<void>();
+    }
+  }
+}
