@@ -6,7 +6,8 @@ import { type ControlPlane, freePorts } from "../cluster/control-plane.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { createAuthority } from "../cluster/pki.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type AdmissionChain, createNamespace, startAdmissionChain } from "./admission-chain.ts";
+import { createNamespace } from "../reprise-programs.ts";
+import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
 let chain: AdmissionChain;
 let kubectl: Kubectl;
@@ -30,7 +31,7 @@ describe.each([
 
   beforeAll(async () => {
     namespace = withNeighbour ? "beside" : "alone";
-    await createNamespace(chain.controlPlane, namespace, { neighbour: String(withNeighbour) });
+    await createNamespace(kubectl, namespace, { neighbour: String(withNeighbour) });
     if (withNeighbour) stopNeighbour = await startNeighbour(chain.controlPlane);
   });
 
@@ -136,7 +137,7 @@ describe.each([
 });
 
 test("a dry run on the server shows the injected JobSet and stores nothing", async () => {
-  await createNamespace(chain.controlPlane, "dry");
+  await createNamespace(kubectl, "dry");
   const shown = await kubectl(["apply", "-n", "dry", "--dry-run=server", "-o", "yaml", "-f", "-"], {
     input: plain("dry"),
   });
@@ -146,7 +147,7 @@ test("a dry run on the server shows the injected JobSet and stores nothing", asy
 
 test("a namespace without the label, and a JobSet that opted out, stay plain", async () => {
   await kubectl(["create", "namespace", "unlabelled"]);
-  await createNamespace(chain.controlPlane, "labelled");
+  await createNamespace(kubectl, "labelled");
   const optedOut = plain("plain").replace("name: plain", 'name: plain\n  annotations: {reprise.dev/inject: "false"}');
   await kubectl(["apply", "-n", "unlabelled", "-f", "-"], { input: plain("plain") });
   await kubectl(["apply", "-n", "labelled", "-f", "-"], { input: optedOut });

@@ -7,7 +7,8 @@ import { parse } from "yaml";
 import type { JsonObject } from "../../src/api/admission.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type AdmissionChain, createNamespace, startAdmissionChain } from "./admission-chain.ts";
+import { createNamespace } from "../reprise-programs.ts";
+import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
 /** What `restricted` forbids, with or without us. */
 const NEVER_RESTRICTED = new Set(["host-network", "root-user"]);
@@ -38,7 +39,7 @@ test.each(shapes)(
   async ({ shape, jobSet }) => {
     const restricted = !NEVER_RESTRICTED.has(shape);
     const namespace = `shape-${shape}`;
-    await createNamespace(chain.controlPlane, namespace, {
+    await createNamespace(kubectl, namespace, {
       "pod-security.kubernetes.io/enforce": restricted ? "restricted" : "privileged",
     });
     delete jobSet.metadata.namespace;
