@@ -7,8 +7,8 @@ interface Line {
 
 const CONTEXT = 3;
 
-/** Changes beyond this are shown as one block: finding the shortest way takes time and memory with its square. */
-const MAX_CHANGES = 4_000;
+/** Changes beyond this are shown as one block: the search for the shortest way takes 16 MB here, and grows with the square. */
+const MAX_CHANGES = 2_000;
 
 /** Lines of a unified diff with its header; none when the texts are equal. */
 export function unifiedDiff(before: string, after: string, names: readonly [string, string]): string[] {

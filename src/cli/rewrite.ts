@@ -11,6 +11,9 @@ export interface Change {
   readonly after: JsonObject;
 }
 
+/** Parts that injection puts into two places are no anchor and alias: nobody wrote them as such. */
+const WRITTEN_OUT = { aliasDuplicateObjects: false } as const;
+
 /** The text of a document with its changes; JSON stays JSON. */
 export function rewrite(input: InputDocument, changes: readonly Change[]): string {
   const after = applied(input.value, changes);
@@ -28,7 +31,7 @@ export function rewrite(input: InputDocument, changes: readonly Change[]): strin
 
 /** A document that holds the value; it prints as the API machinery will read it. */
 export function yamlText(value: Json): string {
-  return new Document(value, { version: "1.1" }).toString({ lineWidth: 0 });
+  return new Document(value, { version: "1.1", ...WRITTEN_OUT }).toString({ lineWidth: 0 });
 }
 
 /** The value with its changes put in. */
@@ -52,7 +55,7 @@ function edit(document: YamlDocument, path: Path, operation: PatchOperation): bo
     if (isAlias(parent)) return false;
   }
   const key = path.at(-1);
-  const value = operation.op === "remove" ? undefined : document.createNode(operation.value);
+  const value = operation.op === "remove" ? undefined : document.createNode(operation.value, WRITTEN_OUT);
   if (isMap(parent) && key !== undefined) {
     const present = parent.get(key, true);
     if (operation.op === "remove") return parent.delete(key);
@@ -84,7 +87,7 @@ function isSame(document: YamlDocument, wanted: Json): boolean {
 
 /** Where anchors stand in the way everything is written out, and only the comment at the top is kept. */
 function plainCopy(document: YamlDocument, value: Json): Document {
-  const copy = new Document(value, { version: "1.1" });
+  const copy = new Document(value, { version: "1.1", ...WRITTEN_OUT });
   copy.commentBefore = document.commentBefore;
   if (document.directives?.docStart === true && copy.directives !== undefined) copy.directives.docStart = true;
   return copy;
@@ -104,7 +107,13 @@ function layoutOf(source: string): ToStringOptions {
     /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*#[^\n]*\r?\n)*( *)- /m.exec(source) ?? [];
   const [, parent = "", child] = /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\r?\n( +)[^\s#-]/m.exec(source) ?? [];
   const indent = child === undefined ? 2 : child.length - parent.length;
-  return { lineWidth: 0, indent: indent > 0 ? indent : 2, indentSeq: item === undefined || item.length > outer.length };
+  const flowCollectionPadding = /[[{] +[^\s]/.test(source);
+  return {
+    lineWidth: 0,
+    flowCollectionPadding,
+    indent: indent > 0 ? indent : 2,
+    indentSeq: item === undefined || item.length > outer.length,
+  };
 }
 
 function jsonIndent(source: string): string {

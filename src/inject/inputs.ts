@@ -26,8 +26,8 @@ export interface Inputs {
   readonly texts: InputTexts;
   readonly policy: ExitCodePolicy;
   /** Names as written; undefined means all. */
-  readonly replicatedJobs: readonly string[] | undefined;
-  readonly workerContainers: readonly string[] | undefined;
+  readonly replicatedJobs: ReadonlySet<string> | undefined;
+  readonly workerContainers: ReadonlySet<string> | undefined;
   readonly nodeLossGraceSeconds: number | undefined;
   readonly agentCpu: string | undefined;
   readonly agentMemory: string | undefined;
@@ -67,11 +67,12 @@ export function inputsOf(texts: InputTexts, errors: Finding[]): Inputs {
   };
 }
 
-function names(texts: InputTexts, key: string, kind: string, errors: Finding[]): readonly string[] | undefined {
+function names(texts: InputTexts, key: string, kind: string, errors: Finding[]): ReadonlySet<string> | undefined {
   const text = texts[key];
   if (text === undefined) return undefined;
-  const found = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
-  if (found.length > 0) return found;
+  const found = new Set(text.split(",").map((name) => name.trim()));
+  found.delete("");
+  if (found.size > 0) return found;
   errors.push(
     finding("participation", key, `names no ${kind}; list names separated by commas, or remove it to mean all`),
   );

@@ -2,9 +2,10 @@
 import type { Finding, Json } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { nearest } from "../api/nearest.ts";
+import { findAgent } from "./agent.ts";
 import { type Inputs, shown } from "./inputs.ts";
 import type { Protocol } from "./protocol.ts";
-import { containerNames, readTemplate, type Template } from "./template.ts";
+import { containerNames, podPath, readTemplate, type Template } from "./template.ts";
 
 export interface Participant {
   /** Position in spec.replicatedJobs. */
@@ -22,8 +23,7 @@ const MAX_CANDIDATES = 200;
 const MAX_UNKNOWN = 5;
 
 export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participant[] {
-  const chosen = inputs.replicatedJobs === undefined ? undefined : new Set(inputs.replicatedJobs);
-  const containers = inputs.workerContainers === undefined ? undefined : new Set(inputs.workerContainers);
+  const { replicatedJobs: chosen, workerContainers: containers } = inputs;
   const participants: Participant[] = [];
   const jobNames = new Set<string>();
   const containersSeen = new Set<string>();
@@ -40,14 +40,17 @@ export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs
       continue;
     }
     jobNames.add(template.name);
-    if (chosen !== undefined && !chosen.has(template.name)) continue;
+    if (chosen !== undefined && !chosen.has(template.name)) {
+      if (findAgent(template.podSpec) !== undefined) errors.push(withLeftover(index));
+      continue;
+    }
     for (const name of containers === undefined ? [] : containerNames(template)) containersSeen.add(name);
     const workers = workersOf(template, containers);
     if (workers.length > 0) participants.push({ index, template, workers });
     else errors.push(withoutWorker(index, template));
   }
-  errors.push(...unknown(ANNOTATION.replicatedJobs, "replicatedJob", inputs.replicatedJobs ?? [], jobNames));
-  errors.push(...unknown(ANNOTATION.workerContainers, "container", inputs.workerContainers ?? [], containersSeen));
+  errors.push(...unknown(ANNOTATION.replicatedJobs, "replicatedJob", chosen ?? [], jobNames));
+  errors.push(...unknown(ANNOTATION.workerContainers, "container", containers ?? [], containersSeen));
   return participants;
 }
 
@@ -65,6 +68,15 @@ function workersOf(template: Template, chosen: ReadonlySet<string> | undefined):
   return chosen === undefined ? all : all.filter((name) => chosen.has(name));
 }
 
+/** From a copied JobSet whose record did not come along. */
+function withLeftover(index: number): Finding {
+  return {
+    rule: "participation",
+    path: `${podPath(index)}.initContainers`,
+    message: `has an agent, but ${ANNOTATION.replicatedJobs} leaves this replicatedJob out; remove the agent, or name it there`,
+  };
+}
+
 function withoutWorker(index: number, template: Template): Finding {
   return {
     rule: "participation",
@@ -75,9 +87,9 @@ function withoutWorker(index: number, template: Template): Finding {
   };
 }
 
-function unknown(key: string, kind: string, names: readonly string[], known: ReadonlySet<string>): Finding[] {
+function unknown(key: string, kind: string, names: Iterable<string>, known: ReadonlySet<string>): Finding[] {
   const candidates = [...known].filter((name) => name.length <= MAX_NAME).slice(0, MAX_CANDIDATES);
-  return names
+  return [...names]
     .filter((name) => !known.has(name))
     .slice(0, MAX_UNKNOWN)
     .map((name) => {

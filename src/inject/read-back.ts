@@ -27,13 +27,14 @@ export function readBackAdditions(
   const template = readTemplate(replicatedJob);
   const agent = template === undefined ? undefined : findAgent(template.podSpec);
   if (template === undefined || agent === undefined) return undefined;
+  if (inputs.replicatedJobs?.has(template.name) === false) return undefined;
   const { job, pod, podSpec, containers } = template;
   const rule = workerRestartRule(inputs.policy);
-  const chosen = inputs.workerContainers === undefined ? undefined : new Set<Json | undefined>(inputs.workerContainers);
   // A container that is no worker may have the same rule from its user.
   const workers = containers.filter(
     (container) =>
-      (chosen === undefined || chosen.has(container["name"])) && has(listAt(container, "restartPolicyRules"), rule),
+      inputs.workerContainers?.has(textAt(container, "name") ?? "") !== false &&
+      has(listAt(container, "restartPolicyRules"), rule),
   );
   const names = workers.map((worker) => textAt(worker, "name") ?? "");
   const metadata = objectAt(pod, "metadata");

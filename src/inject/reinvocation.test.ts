@@ -6,6 +6,7 @@ import {
   create,
   injected,
   POD_SPEC,
+  refusals,
   settings,
   templateOf,
   update,
@@ -140,6 +141,13 @@ describe("a copy of an injected JobSet", () => {
     expect(JSON.stringify(podSpec)).not.toContain(AGENT.container);
     expect(JSON.stringify(podSpec)).not.toContain("RestartAllContainers");
     expect(job).not.toHaveProperty("podFailurePolicy");
+  });
+
+  it("without its record is refused where an agent is left over", () => {
+    const copy = injected(create(plain().replicatedJob("driver", { pods: 1 }).build()));
+    const annotations = { [ANNOTATION.replicatedJobs]: "driver" };
+    const errors = refusals(create(changed(copy, ["metadata", "annotations"], annotations)));
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining("remove the agent") })]);
   });
 
   it("that opts out is left alone, with a warning about the agent inside", () => {

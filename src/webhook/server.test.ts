@@ -110,11 +110,23 @@ test("a refusal has the shape of the API server's own validation errors", async 
   });
 });
 
-test("a JobSet that injection missed is refused by /validate", async () => {
-  const answer = responseOf(await send({ path: "/validate", body: reviewText() }));
-  expect(answer).toMatchObject({ allowed: false, status: { code: 422 }, auditAnnotations: { outcome: "refused" } });
+test("/validate passes what injection made, and refuses what another webhook did to it afterwards", async () => {
   const injected = responseOf(await send({ path: "/validate", body: reviewText({ object: injectedJobSet() }) }));
-  expect(injected).toEqual({ uid: "u-1", allowed: true, auditAnnotations: { outcome: "allowed" } });
+  expect(injected).toMatchObject({ allowed: true, auditAnnotations: { outcome: "allowed" } });
+  const text = JSON.stringify(injectedJobSet()).replace(
+    '"initContainers":[',
+    '"initContainers":[{"name":"x","image":"i"},',
+  );
+  const broken = responseOf(await send({ path: "/validate", body: reviewText({ object: JSON.parse(text) }) }));
+  expect(broken).toMatchObject({ allowed: false, status: { code: 422 }, auditAnnotations: { outcome: "refused" } });
+});
+
+test("/validate lets a JobSet pass that injection missed, with a warning: injection fails open", async () => {
+  const answer = responseOf(await send({ path: "/validate", body: reviewText() }));
+  expect(answer).toMatchObject({
+    allowed: true,
+    warnings: expect.arrayContaining([expect.stringContaining("opted in but not injected")]),
+  });
 });
 
 test.each([

@@ -16,8 +16,8 @@ class ServiceAgent extends Agent {
   readonly endpoints: number[];
 
   constructor(endpoints: number[]) {
-    // In turn, so that none is left idle for the drain to wait for.
-    super({ keepAlive: true, scheduling: "fifo", ca: authority.cert });
+    // In turn, so that none is left idle for the drain to wait for; few, so that a busy machine does not open hundreds.
+    super({ keepAlive: true, scheduling: "fifo", maxSockets: 8, ca: authority.cert });
     this.endpoints = endpoints;
   }
 

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { type InputDocument, readDocuments } from "./documents.ts";
+
+function read(text: string): InputDocument[] {
+  return readDocuments(text, "in.yaml");
+}
+
+const JOBSET = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
+
+describe("readDocuments", () => {
+  it.each([
+    ["one document", "a: 1\n"],
+    ["no newline at the end", "a: 1"],
+    ["several, with comments between", "# top\na: 1\n---\n# two\nb: 2 # end\n# after\n--- # three\nc: 3\n"],
+    ["empty ones and end marks", "---\n---\na: 1\n...\n%YAML 1.1\n---\nb: 2\n"],
+    ["Windows line ends", "a: 1\r\n---\r\nb: 2\r\n"],
+    ["a byte order mark", "\uFEFFa: 1\n---\nb: 2\n"],
+    ["JSON", '{"a": 1,\n\t"b": [1, 2]}\n'],
+  ])("keeps every byte of %s", (_what, text) => {
+    expect(
+      read(text)
+        .map(({ source }) => source)
+        .join(""),
+    ).toBe(text);
+  });
+
+  it("reads values as Kubernetes does, which is YAML 1.1 without dates", () => {
+    const [document] = read("mode: 0644\nflag: yes\nday: 2001-01-01\ntime: 12:30\nport: '80'\n");
+    expect(document?.value).toEqual({ mode: 420, flag: true, day: "2001-01-01", time: "12:30", port: "80" });
+  });
+
+  it("finds JobSets, also as items of a List, and nothing else", () => {
+    const found = (text: string) => read(text).map(({ jobSets }) => jobSets.map(({ path }) => path));
+    expect(found(`${JOBSET}---\nkind: JobSet\napiVersion: other/v1\n---\n- 1\n`)).toEqual([[[]], [], []]);
+    const item = '{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}';
+    expect(found(`{"kind": "List", "items": [{"kind": "Pod"}, ${item}]}`)).toEqual([[["items", 1]]]);
+  });
+
+  it("knows the line of the deepest part of a path that is written", () => {
+    const [, document] = read(`a: 1\n---\n${JOBSET}spec:\n  replicatedJobs:\n  - name: a\n  - name: b\n`);
+    expect(document?.lineOf([])).toBe(3);
+    expect(document?.lineOf(["spec", "replicatedJobs", 1, "name"])).toBe(8);
+    expect(document?.lineOf(["spec", "suspend"])).toBe(5);
+  });
+
+  it.each([
+    ["a: [1\n", /^in\.yaml:\d: document 1 is not valid YAML: .+; correct this line$/],
+    ["a: 1\n---\nb: 1\nb: 2\n", /^in\.yaml:4: document 2 is not valid YAML: Map keys must be unique/],
+    ["a: 1\n---\nb: *nobody\n", /^in\.yaml:3: document 2 is not valid YAML: .*nobody/],
+    ["a: &a [*a]\n", /nested too deeply/],
+    ["a: .nan\n", /NaN is not a value that Kubernetes takes/],
+  ])("names file, line and document of what cannot be read: %j", (text, message) => {
+    expect(() => read(text)).toThrow(message);
+  });
+});

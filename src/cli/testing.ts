@@ -1,0 +1,50 @@
+// The bundle as users run it: another process, its output and its exit code. Used by tests only.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { bundleCli } from "../../scripts/bundle.ts";
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class BundledCli {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async build(): Promise<BundledCli> {
+    const folder = await mkdtemp(join(tmpdir(), "reprise-cli-"));
+    await bundleCli(folder);
+    return new BundledCli(folder);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true });
+  }
+
+  /** Writes a file beside the bundle, which is the directory that commands run in; returns its name. */
+  async file(name: string, content: string): Promise<string> {
+    await writeFile(join(this.folder, name), content);
+    return name;
+  }
+
+  async run(args: readonly string[], stdin = ""): Promise<Ended> {
+    const child = spawn(process.execPath, [join(this.folder, "reprise.js"), ...args], {
+      cwd: this.folder,
+      env: { PATH: process.env["PATH"], HOME: this.folder },
+    });
+    // A command that fails before it reads closes its end early.
+    child.stdin.on("error", () => {});
+    child.stdin.end(stdin);
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { code: Number(code), stdout, stderr };
+  }
+}

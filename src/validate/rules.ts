@@ -1,0 +1,78 @@
+// Every rule, in the order in which `--explain` and docs/validation.md list them: first what a user writes, then what must
+// be left of it all when the last webhook has run.
+import type { Rule } from "./rule.ts";
+import { agentEnvironment } from "./rules/agent-environment.ts";
+import { agentFirst } from "./rules/agent-first.ts";
+import { agentProbe } from "./rules/agent-probe.ts";
+import { agentProcess } from "./rules/agent-process.ts";
+import { agentRestartRule } from "./rules/agent-restart-rule.ts";
+import { agentToken } from "./rules/agent-token.ts";
+import { escalateAfter } from "./rules/escalate-after.ts";
+import { failCodesCompiled } from "./rules/fail-codes-compiled.ts";
+import { forceDelete } from "./rules/force-delete.ts";
+import { injected } from "./rules/injected.ts";
+import { jobFields } from "./rules/job-fields.ts";
+import { marks } from "./rules/marks.ts";
+import { maxRestarts } from "./rules/max-restarts.ts";
+import { misplacedKeys } from "./rules/misplaced-keys.ts";
+import { ownRestartRules } from "./rules/own-restart-rules.ts";
+import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
+import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
+import { portCollision } from "./rules/port-collision.ts";
+import {
+  agentName,
+  agentResources,
+  completions,
+  exitCodes,
+  failurePolicyRuleName,
+  linuxOnly,
+  malformed,
+  nodeLossGrace,
+  participation,
+  ruleLimit,
+  toggle,
+} from "./rules/refusals.ts";
+import { restartBudget } from "./rules/restart-budget.ts";
+import { tokenPrivate } from "./rules/token-private.ts";
+import { unknownAnnotations } from "./rules/unknown-annotations.ts";
+import { upstreamProtocol } from "./rules/upstream-protocol.ts";
+import { valueLimit } from "./rules/value-limit.ts";
+import { workerRules } from "./rules/worker-rules.ts";
+
+export const RULES: readonly Rule[] = [
+  malformed,
+  toggle,
+  participation,
+  exitCodes,
+  nodeLossGrace,
+  agentResources,
+  maxRestarts,
+  escalateAfter,
+  forceDelete,
+  unknownAnnotations,
+  misplacedKeys,
+  restartBudget,
+  completions,
+  agentName,
+  tokenPrivate,
+  portCollision,
+  linuxOnly,
+  ruleLimit,
+  valueLimit,
+  failurePolicyRuleName,
+  ownRestartRules,
+  podFailurePolicy,
+  upstreamProtocol,
+  injected,
+  agentFirst,
+  agentProcess,
+  agentEnvironment,
+  agentProbe,
+  agentRestartRule,
+  agentToken,
+  jobFields,
+  podRestartPolicy,
+  workerRules,
+  failCodesCompiled,
+  marks,
+];

@@ -1,0 +1,37 @@
+import { AGENT_ENV } from "../../api/names.ts";
+import { isAbsent, listAt, named, objectAt } from "../../inject/json.ts";
+import { FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
+import type { Rule } from "../rule.ts";
+
+/** Names and UIDs of the Pod that the agent is in: a fixed value would be that of another Pod. */
+const FROM_POD: ReadonlySet<string> = new Set([
+  AGENT_ENV.namespace,
+  AGENT_ENV.podName,
+  AGENT_ENV.podUid,
+  AGENT_ENV.jobSetName,
+  AGENT_ENV.jobSetUid,
+  AGENT_ENV.replicatedJob,
+]);
+
+export const agentEnvironment: Rule = {
+  name: "agent-environment",
+  describe: "The agent has every variable it reads, those about its Pod from the Pod itself; more variables are fine.",
+  severity: "error",
+  scope: "opted-in",
+  check: (subject) =>
+    inAgents(subject, "every agent has its variables", (agent, path, { template }) => {
+      const env = listAt(agent, "env");
+      return Object.values(AGENT_ENV).flatMap((name) => {
+        // Under hostNetwork the probe is an exec, and there is no port.
+        if (name === AGENT_ENV.port && template.podSpec["hostNetwork"] === true) return [];
+        const variable = named(env, name);
+        const source = objectAt(objectAt(variable, "valueFrom"), "fieldRef");
+        const isThere = FROM_POD.has(name) ? source !== undefined : !isAbsent(variable?.["value"]);
+        if (isThere) return [];
+        const problem = variable === undefined ? "is missing" : "does not have the value that injection gave it";
+        return [
+          { path: `${path}.env[${name}]`, message: `${problem}, and the agent cannot start: ${FIND_THE_WEBHOOK}` },
+        ];
+      });
+    }),
+};

@@ -1,0 +1,29 @@
+import { AGENT } from "../../api/names.ts";
+import { isObject, listAt, named, objectAt } from "../../inject/json.ts";
+import { podPath } from "../../inject/template.ts";
+import { brief, FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
+import type { Problem, Rule } from "../rule.ts";
+
+export const agentToken: Rule = {
+  name: "agent-token",
+  describe:
+    "The agent's own token volume is there, holds a service account token, and is mounted where the agent reads it.",
+  severity: "error",
+  scope: "opted-in",
+  check: (subject) =>
+    inAgents(subject, "every agent has its token", (agent, path, { index, template }) => {
+      const problems: Problem[] = [];
+      const volume = named(listAt(template.podSpec, "volumes"), AGENT.tokenVolume);
+      const sources = listAt(objectAt(volume, "projected"), "sources").filter(isObject);
+      if (!sources.some((source) => objectAt(source, "serviceAccountToken") !== undefined)) {
+        const message = `${AGENT.tokenVolume} is missing or holds no service account token: ${FIND_THE_WEBHOOK}`;
+        problems.push({ path: `${podPath(index)}.volumes`, message });
+      }
+      const mountPath = named(listAt(agent, "volumeMounts"), AGENT.tokenVolume)?.["mountPath"];
+      if (mountPath !== AGENT.tokenMountPath) {
+        const message = `the token is mounted at ${brief(mountPath)} and the agent reads ${AGENT.tokenMountPath}: ${FIND_THE_WEBHOOK}`;
+        problems.push({ path: `${path}.volumeMounts`, message });
+      }
+      return problems;
+    }),
+};

@@ -1,0 +1,35 @@
+import { ANNOTATION, LABEL } from "../../api/names.ts";
+import { objectAt } from "../../inject/json.ts";
+import { readRecord } from "../../inject/record.ts";
+import { jobPath } from "../../inject/template.ts";
+import { FIND_THE_WEBHOOK, inJobSet } from "../integrity.ts";
+import type { Problem, Rule } from "../rule.ts";
+import type { Member, Subject } from "../subject.ts";
+
+export const marks: Rule = {
+  name: "marks",
+  describe:
+    "The JobSet and its Pods have the label `reprise.dev/injected` and the JobSet its record `reprise.dev/status`: by these the controller finds them and later updates know what was added.",
+  severity: "error",
+  scope: "opted-in",
+  check: (subject) => inJobSet(subject, "the controller will find the JobSet and its Pods", onJobSet, onPods),
+};
+
+function onJobSet({ object }: Subject): Problem[] {
+  const problems: Problem[] = [];
+  if (objectAt(objectAt(object, "metadata"), "labels")?.[LABEL.injected] !== "true") {
+    const message = `is not "true", and the controller would not see this JobSet: ${FIND_THE_WEBHOOK}`;
+    problems.push({ path: `metadata.labels[${LABEL.injected}]`, message });
+  }
+  if (readRecord(object) === undefined) {
+    const message = `is missing or not the record that injection wrote: ${FIND_THE_WEBHOOK}`;
+    problems.push({ path: `metadata.annotations[${ANNOTATION.status}]`, message });
+  }
+  return problems;
+}
+
+function onPods({ index, template }: Member): Problem[] {
+  if (objectAt(objectAt(template.pod, "metadata"), "labels")?.[LABEL.injected] === "true") return [];
+  const path = `${jobPath(index)}.template.metadata.labels[${LABEL.injected}]`;
+  return [{ path, message: `is not "true", and the controller would not see these Pods: ${FIND_THE_WEBHOOK}` }];
+}

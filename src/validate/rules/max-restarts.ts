@@ -1,0 +1,15 @@
+import { ANNOTATION } from "../../api/names.ts";
+import { checkAnnotation, wholeNumber } from "../annotation.ts";
+import type { Rule } from "../rule.ts";
+
+export const maxRestarts: Rule = {
+  name: "max-restarts",
+  describe: "`reprise.dev/max-restarts` is a whole number: how often the group may restart is not guessed.",
+  severity: "error",
+  scope: "opted-in",
+  check: (subject) =>
+    checkAnnotation(subject, ANNOTATION.maxRestarts, (text) => wholeNumber(text) !== undefined, {
+      form: "a whole number from 0 to 2147483647",
+      example: "10",
+    }),
+};

@@ -1,0 +1,51 @@
+// The user's own restartPolicyRules stand in front of ours, and the first that matches decides. That is the user's choice,
+// so this warns and does not refuse.
+import type { JsonObject } from "../../api/admission.ts";
+import { equivalent } from "../../inject/equivalent.ts";
+import { listAt, textAt } from "../../inject/json.ts";
+import { podPath } from "../../inject/template.ts";
+import { workerRestartRule } from "../../policy/compile.ts";
+import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
+import { exitActions, FAILURE_CODES } from "../exit-actions.ts";
+import { judged, type Problem, type Rule } from "../rule.ts";
+
+export const ownRestartRules: Rule = {
+  name: "own-restart-rules",
+  describe:
+    "A worker's own restartPolicyRules neither restart it alone, out of its group, nor take codes that `reprise.dev/*-exit-codes` decides about.",
+  severity: "warning",
+  scope: "opted-in",
+  check({ inputs, participants }) {
+    const problems = participants.flatMap(({ index, template, workers }) =>
+      template.containers.flatMap((container, position) =>
+        workers.includes(textAt(container, "name") ?? "")
+          ? conflicts(container, inputs.policy, `${podPath(index)}.containers[${position}].restartPolicyRules`)
+          : [],
+      ),
+    );
+    return judged(problems, "no rule of a worker stands against those of injection");
+  },
+};
+
+function conflicts(worker: JsonObject, policy: ExitCodePolicy, path: string): Problem[] {
+  const rules = listAt(worker, "restartPolicyRules");
+  const ours = rules.findIndex((rule) => equivalent(rule, workerRestartRule(policy)));
+  const own = ours === -1 ? rules : rules.slice(0, ours);
+  if (own.length === 0) return [];
+  const action = exitActions(own);
+  const alone = FAILURE_CODES.filter((code) => action(code) === "Restart");
+  const taken = [...policy.fail, ...policy.recreate].filter((code) => action(code) !== undefined);
+  const problems: Problem[] = [];
+  if (alone.length > 0) {
+    const message = `restart this container alone on ${spell(alone)}, and its group does not notice; remove the rule to restart the group`;
+    problems.push({ path, message });
+  }
+  if (taken.length > 0) {
+    const codes = spell(taken.toSorted((a, b) => a - b));
+    problems.push({
+      path,
+      message: `decide about ${codes} before the annotation that names them can; remove one of the two`,
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,44 @@
+import type { Json, JsonObject } from "../../api/admission.ts";
+import { isObject, listAt, objectAt } from "../../inject/json.ts";
+import { jobPath, podPath } from "../../inject/template.ts";
+import { judged, type Problem, type Rule } from "../rule.ts";
+
+/** What Kubernetes takes in one restartPolicyRule and in one podFailurePolicy rule alike. */
+const MAX_VALUES = 255;
+
+export const valueLimit: Rule = {
+  name: "value-limit",
+  describe:
+    "No restartPolicyRule and no podFailurePolicy rule has more than 255 exit codes: Kubernetes would refuse the Jobs, long after the JobSet was accepted.",
+  severity: "error",
+  scope: "opted-in",
+  check: ({ participants }) =>
+    judged(
+      participants.flatMap(({ index, template: { job, podSpec } }) => [
+        ...tooLong(
+          listAt(objectAt(job, "podFailurePolicy"), "rules"),
+          "onExitCodes",
+          `${jobPath(index)}.podFailurePolicy.rules`,
+        ),
+        ...["initContainers", "containers"].flatMap((key) => inContainers(podSpec, key, podPath(index))),
+      ]),
+      "every rule fits into the limit of Kubernetes",
+    ),
+};
+
+function inContainers(podSpec: JsonObject, key: string, path: string): Problem[] {
+  return listAt(podSpec, key).flatMap((container, position) =>
+    isObject(container)
+      ? tooLong(listAt(container, "restartPolicyRules"), "exitCodes", `${path}.${key}[${position}].restartPolicyRules`)
+      : [],
+  );
+}
+
+function tooLong(rules: readonly Json[], field: string, path: string): Problem[] {
+  return rules.flatMap((rule, position) => {
+    const count = isObject(rule) ? listAt(objectAt(rule, field), "values").length : 0;
+    if (count <= MAX_VALUES) return [];
+    const message = `${count} exit codes, and Kubernetes takes ${MAX_VALUES} in one rule; use operator NotIn, or two rules`;
+    return [{ path: `${path}[${position}].${field}.values`, message }];
+  });
+}

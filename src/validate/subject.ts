@@ -1,0 +1,62 @@
+// A JobSet as the rules see it: read once, shared by all of them. Pure.
+import type { Finding, JsonObject, SkipReason } from "../api/admission.ts";
+import { findAgent } from "../inject/agent.ts";
+import { type InjectionRequest, inject } from "../inject/inject.ts";
+import { type Inputs, inputsOf, readInputs } from "../inject/inputs.ts";
+import { listAt, objectAt } from "../inject/json.ts";
+import { findParticipants, type Participant } from "../inject/participation.ts";
+import { type Protocol, protocolOf } from "../inject/protocol.ts";
+import { recordedInputs } from "../inject/record.ts";
+import { isInjected } from "../inject/restore.ts";
+import type { InjectionSettings } from "../inject/settings.ts";
+
+export interface Subject {
+  readonly object: JsonObject;
+  readonly annotations: JsonObject;
+  readonly spec: JsonObject;
+  readonly settings: InjectionSettings;
+  readonly protocol: Protocol;
+  /** Why the JobSet is none of our business; undefined when it is. */
+  readonly skipped: SkipReason | undefined;
+  /** What injection would refuse if the JobSet came in new, as it is now. */
+  readonly refusals: readonly Finding[];
+  readonly isInjected: boolean;
+  /** The inputs that its templates were made from. */
+  readonly inputs: Inputs;
+  readonly participants: readonly Member[];
+}
+
+/** A participant together with its agent, if it has one. */
+export interface Member extends Participant {
+  readonly agent: JsonObject | undefined;
+}
+
+export function readSubject(request: InjectionRequest): Subject {
+  const { object, oldObject } = request;
+  const spec = objectAt(object, "spec") ?? {};
+  const outcome = inject({ ...request, operation: "CREATE" });
+  // A live JobSet keeps what it was created with, whatever its annotations say now. A new one must be as they say.
+  const inputs =
+    request.operation === "UPDATE" ? inputsOf(recordedInputs(oldObject ?? {}), []) : readInputs(object, []);
+  return {
+    object,
+    annotations: objectAt(objectAt(object, "metadata"), "annotations") ?? {},
+    spec,
+    settings: request.config,
+    protocol: protocolOf(spec),
+    skipped: skipReason(request, outcome.kind === "skipped" ? outcome.reason : undefined),
+    refusals: outcome.kind === "refused" ? outcome.errors : [],
+    isInjected: isInjected(spec),
+    inputs,
+    participants: findParticipants(listAt(spec, "replicatedJobs"), inputs, []).map((each) => ({
+      ...each,
+      agent: findAgent(each.template.podSpec),
+    })),
+  };
+}
+
+/** On UPDATE what counts is whether it was injected: a toggle that was turned later does not undo that. */
+function skipReason({ operation, oldObject }: InjectionRequest, asNew: SkipReason | undefined): SkipReason | undefined {
+  if (operation === "CREATE" || asNew === "not-a-jobset" || asNew === "being-deleted") return asNew;
+  return isInjected(objectAt(oldObject, "spec") ?? {}) ? undefined : "created-without-injection";
+}

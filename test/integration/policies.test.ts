@@ -1,0 +1,422 @@
+// What the manifests allow and deny, asked of a real API server with real tokens: an agent's role is good for the epoch of its own
+// Pod and for nothing else, nobody else can write that epoch, and everybody's ordinary work goes on.
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { asList, asMap } from "../../src/api/fields.ts";
+import { readAnnotations } from "../../src/api/metadata.ts";
+import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { JSON_PATCH, KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+
+const EPOCH = JOBSET.epochAnnotation;
+const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
+const NAMESPACE = "team";
+/** By either policy: which of them answers first is not defined. */
+const DENIED = /ValidatingAdmissionPolicy 'reprise-(epoch|agent-grant)' .* denied request/;
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+
+let cluster: ControlPlane;
+let admin: KubeClient;
+const clients: KubeClient[] = [];
+
+beforeAll(async () => {
+  cluster = await startControlPlane({ controllerManager: true });
+  admin = remember(new KubeClient(kubeconfigOf(cluster.kubeconfig)));
+  const { kubectl } = cluster;
+  await kubectl(["apply", "--server-side", "-k", "manifests/crd"]);
+  await kubectl(["apply", "--server-side", "-k", "manifests/agent"]);
+  await kubectl(["create", "namespace", NAMESPACE]);
+  for (const account of ["trainer", "reader", "operator", "plain"]) {
+    await kubectl(["create", "serviceaccount", account, "-n", NAMESPACE]);
+  }
+  await bind("trainer", "--clusterrole=reprise-agent");
+  await bind("reader", "--clusterrole=reprise-agent-jobset");
+  // An account that held rights on Pods before its Pods were injected.
+  await bind("operator", "--clusterrole=reprise-agent");
+  await kubectl(["create", "role", "pods", "-n", NAMESPACE, "--verb=get,patch,create", "--resource=pods"]);
+  await kubectl(["create", "role", "statuses", "-n", NAMESPACE, "--verb=patch,update", "--resource=pods/status"]);
+  await bind("operator", "--role=pods");
+  await bind("operator", "--role=statuses");
+  await bind("plain", "--role=pods");
+  await whenEnforced();
+});
+
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await cluster?.stop();
+});
+
+function kubeconfigOf(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return config;
+}
+
+function remember(client: KubeClient): KubeClient {
+  clients.push(client);
+  return client;
+}
+
+async function bind(account: string, role: string): Promise<void> {
+  const name = `${account}-${role.replace(/^.*=/, "")}`;
+  const subject = `--serviceaccount=${NAMESPACE}:${account}`;
+  await cluster.kubectl(["create", "rolebinding", name, "-n", NAMESPACE, role, subject]);
+}
+
+/** Policies are enforced some time after they were created, and each on its own. */
+async function whenEnforced(): Promise<void> {
+  const forged = { [EPOCH]: "1" };
+  await vi.waitFor(
+    async () => {
+      await expect(createPod({ annotations: forged })).rejects.toThrow("created without one");
+      const pod = await createPod({ account: "trainer" });
+      const agent = await clientOf("trainer", pod);
+      await expect(patch(agent, pod, { metadata: { labels: { a: "b" } } })).rejects.toThrow("nothing else of it");
+      await expect(place(pod, "n0", forged)).rejects.toThrow("a Binding carries none");
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+}
+
+interface PodParts {
+  readonly account?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly by?: KubeClient;
+}
+
+interface CreatedPod {
+  readonly name: string;
+  readonly uid: string;
+}
+
+async function createPod(parts: PodParts = {}): Promise<CreatedPod> {
+  const { account = "trainer", labels = { [LABEL.injected]: "true" }, annotations = {}, by = admin } = parts;
+  const body = {
+    metadata: { generateName: "train-", labels, annotations: { kept: "as it is", ...annotations } },
+    spec: { serviceAccountName: account, containers: [{ name: "main", image: "worker" }] },
+  };
+  const metadata = asMap((await by.request("POST", PODS, { body }))["metadata"]);
+  return { name: String(metadata["name"]), uid: String(metadata["uid"]) };
+}
+
+/** A client with a token of the account: one that a kubelet would hand to this Pod, or one bound to nothing. */
+async function clientOf(account: string, pod?: CreatedPod): Promise<KubeClient> {
+  const bound = pod && ["--bound-object-kind=Pod", `--bound-object-name=${pod.name}`, `--bound-object-uid=${pod.uid}`];
+  const token = (await cluster.kubectl(["create", "token", account, "-n", NAMESPACE, ...(bound ?? [])])).trim();
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [
+      { name: "c", server: cluster.server, caData: Buffer.from(cluster.credentials.authority.cert).toString("base64") },
+    ],
+    users: [{ name: "u", token }],
+    contexts: [{ name: "x", cluster: "c", user: "u" }],
+    currentContext: "x",
+  });
+  return remember(new KubeClient(config));
+}
+
+function patch(by: KubeClient, { name }: CreatedPod, body: unknown, subresource = "/status"): Promise<unknown> {
+  return by.request("PATCH", `${PODS}/${name}${subresource}`, { body, contentType: MERGE_PATCH });
+}
+
+function annotate(
+  by: KubeClient,
+  pod: CreatedPod,
+  annotations: Readonly<Record<string, string | null>>,
+  subresource = "/status",
+) {
+  return patch(by, pod, { metadata: { uid: pod.uid, annotations } }, subresource);
+}
+
+async function annotationsOf({ name }: CreatedPod): Promise<Readonly<Record<string, string>>> {
+  return readAnnotations(await admin.request("GET", `${PODS}/${name}`));
+}
+
+function place(
+  { name }: CreatedPod,
+  node: string,
+  annotations: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  const body = { metadata: { name, annotations }, target: { kind: "Node", name: node } };
+  return admin.request("POST", `${PODS}/${name}/binding`, { body });
+}
+
+/** A Pod of the group, with its agent's client. */
+async function member(account = "trainer"): Promise<{ pod: CreatedPod; agent: KubeClient }> {
+  const pod = await createPod({ account });
+  return { pod, agent: await clientOf(account, pod) };
+}
+
+describe("the agent's role, with the token of a Pod", () => {
+  it("lets the agent write its own Pod's epoch, again, and a higher one", async () => {
+    const { pod, agent } = await member();
+    for (const epoch of ["0", "1", "1", "4", "2147483647"]) await annotate(agent, pod, { [EPOCH]: epoch });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2147483647" });
+  });
+
+  it("lets the agent of the other protocol write its attempt", async () => {
+    const { pod, agent } = await member("reader");
+    await annotate(agent, pod, { [ATTEMPT]: "0" });
+    await annotate(agent, pod, { [ATTEMPT]: "1" });
+    await expect(annotate(agent, pod, { [ATTEMPT]: "0" })).rejects.toThrow("never moves back");
+    expect((await annotationsOf(pod))[ATTEMPT]).toBe("1");
+  });
+
+  it.each<[string, Readonly<Record<string, string | null>>, string]>([
+    ["a lower epoch", { [EPOCH]: "2" }, "never moves back"],
+    ["no epoch any more", { [EPOCH]: null }, "stays once it is written"],
+    ["a negative epoch", { [EPOCH]: "-1" }, "whole number"],
+    ["an epoch with a leading zero", { [EPOCH]: "04" }, "whole number"],
+    ["an epoch that is no number", { [EPOCH]: "next" }, "whole number"],
+    ["an empty epoch", { [EPOCH]: "" }, "whole number"],
+    ["an epoch beyond int32", { [EPOCH]: "2147483648" }, "whole number"],
+    ["an epoch of ten thousand digits", { [EPOCH]: "9".repeat(10_000) }, "whole number"],
+    ["another annotation", { other: "1" }, "not for other annotations"],
+    ["another annotation beside the epoch", { [EPOCH]: "4", other: "1" }, "not for other annotations"],
+    ["a changed annotation", { kept: "changed" }, "not for other annotations"],
+    ["an annotation less", { kept: null }, "not for other annotations"],
+  ])("denies %s", async (_what, annotations, message) => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "3" });
+    await expect(annotate(agent, pod, annotations)).rejects.toThrow(message);
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "3" });
+  });
+
+  it.each<[string, object]>([
+    ["a label", { metadata: { labels: { other: "1" } } }],
+    ["a label less", { metadata: { labels: { [LABEL.injected]: null } } }],
+    ["a finalizer", { metadata: { finalizers: ["example.com/held"] } }],
+    ["a phase", { status: { phase: "Failed" } }],
+    ["a condition", { status: { conditions: [{ type: "Ready", status: "True" }] } }],
+    ["a Pod address", { status: { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] } }],
+  ])("denies %s", async (_what, change) => {
+    const { pod, agent } = await member();
+    await expect(patch(agent, pod, change)).rejects.toThrow("nothing else of it");
+  });
+
+  it("cannot give a Pod an owner, nor change its spec, through the status", async () => {
+    const { pod, agent } = await member();
+    const before = await admin.request("GET", `${PODS}/${pod.name}`);
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "x" };
+    const spec = { containers: [{ name: "main", image: "other" }] };
+    // The API server itself ignores both in a status.
+    await patch(agent, pod, { metadata: { ownerReferences: [owner] }, spec });
+    const after = await admin.request("GET", `${PODS}/${pod.name}`);
+    expect(asMap(after["metadata"])["ownerReferences"]).toBeUndefined();
+    expect(after["spec"]).toEqual(before["spec"]);
+  });
+
+  it("denies the epoch of another Pod of the same account", async () => {
+    const { agent } = await member();
+    const other = await createPod();
+    await expect(annotate(agent, other, { [EPOCH]: "1" })).rejects.toThrow(DENIED);
+    await expect(patch(agent, other, { metadata: { annotations: { [EPOCH]: "1" } } })).rejects.toThrow(DENIED);
+    expect(await annotationsOf(other)).toEqual({ kept: "as it is" });
+  });
+
+  it("denies any change of a Pod that belongs to no group", async () => {
+    const { agent } = await member();
+    const other = await createPod({ labels: {} });
+    await expect(patch(agent, other, { status: { phase: "Failed" } })).rejects.toThrow("token issued for that Pod");
+    await expect(annotate(agent, other, { other: "1" })).rejects.toThrow("token issued for that Pod");
+  });
+
+  it("is worth nothing with a token that is bound to no Pod", async () => {
+    const pod = await createPod();
+    const loose = await clientOf("trainer");
+    await expect(annotate(loose, pod, { [EPOCH]: "1" })).rejects.toThrow(DENIED);
+  });
+
+  it("does not reach Pods themselves, other subresources, other verbs or other namespaces", async () => {
+    const { pod, agent } = await member();
+    const annotations = { [EPOCH]: "1" };
+    await expect(annotate(agent, pod, annotations, "")).rejects.toThrow('cannot patch resource "pods" in API group');
+    await expect(annotate(agent, pod, annotations, "/resize")).rejects.toThrow("cannot patch");
+    await expect(agent.request("GET", `${PODS}/${pod.name}`)).rejects.toThrow("cannot get");
+    await expect(agent.request("GET", PODS)).rejects.toThrow("cannot list");
+    await expect(agent.request("DELETE", `${PODS}/${pod.name}`)).rejects.toThrow("cannot delete");
+    await expect(agent.request("PUT", `${PODS}/${pod.name}/status`, { body: {} })).rejects.toThrow("cannot update");
+    await expect(createPod({ by: agent })).rejects.toThrow("cannot create");
+    await expect(agent.request("GET", "/apis/reprise.dev/v1alpha1/inplacerestarts")).rejects.toThrow("cannot list");
+    const elsewhere = "/apis/reprise.dev/v1alpha1/namespaces/default/inplacerestarts/train";
+    await expect(agent.request("GET", elsewhere)).rejects.toThrow("cannot get");
+  });
+
+  it("reads the group's object of its own namespace, and cannot write it", async () => {
+    const { agent } = await member();
+    const path = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
+    await expect(agent.request("GET", `${path}/train`)).rejects.toThrow("not found");
+    const watch = await agent.stream(path, { query: { watch: true, fieldSelector: "metadata.name=train" } });
+    watch.destroy();
+    await expect(agent.request("POST", path, { body: {} })).rejects.toThrow("cannot create");
+    const write = { body: {}, contentType: MERGE_PATCH };
+    await expect(agent.request("PATCH", `${path}/train/status`, write)).rejects.toThrow("cannot patch");
+  });
+
+  it("fails rather than writes on a Pod that took the name of a deleted one", async () => {
+    const { pod, agent } = await member();
+    await expect(patch(agent, pod, { metadata: { uid: "another", annotations: { [EPOCH]: "1" } } })).rejects.toThrow();
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is" });
+  });
+});
+
+describe("an account that had rights on Pods before", () => {
+  it("keeps all of them, also on other Pods and on statuses", async () => {
+    const { agent: operator } = await member("operator");
+    const other = await createPod();
+    await annotate(operator, other, { other: "1" }, "");
+    await annotate(operator, other, { other: "2" });
+    await patch(operator, other, { status: { phase: "Running" } });
+    const body = [{ op: "replace", path: "/spec/containers/0/image", value: "newer" }];
+    await operator.request("PATCH", `${PODS}/${other.name}`, { body, contentType: JSON_PATCH });
+    expect((await annotationsOf(other))["other"]).toBe("2");
+  });
+
+  it("may not write the epoch of another Pod, on any path, but that of its own", async () => {
+    const { pod, agent: operator } = await member("operator");
+    const other = await createPod();
+    for (const path of ["", "/status"]) {
+      await expect(annotate(operator, other, { [EPOCH]: "1" }, path)).rejects.toThrow("written by its own agent");
+      await annotate(operator, pod, { [EPOCH]: "1" }, path);
+    }
+  });
+});
+
+describe("the epoch of a Pod", () => {
+  it.each([EPOCH, ATTEMPT])("cannot be brought along at creation, not even by an administrator (%s)", async (key) => {
+    const plain = await clientOf("plain");
+    for (const by of [plain, admin]) {
+      await expect(createPod({ by, annotations: { [key]: "7" } })).rejects.toThrow("created without one");
+    }
+  });
+
+  it("cannot be brought along by a label that comes later", async () => {
+    const plain = await clientOf("plain");
+    const pod = await createPod({ by: plain, labels: {}, annotations: { [EPOCH]: "7" } });
+    const labelled = { metadata: { labels: { [LABEL.injected]: "true" } } };
+    await expect(patch(plain, pod, labelled, "")).rejects.toThrow("written by its own agent");
+  });
+
+  it("cannot be brought along by the Binding to a node", async () => {
+    const pod = await createPod();
+    await expect(place(pod, "n1", { [EPOCH]: "7" })).rejects.toThrow("a Binding carries none");
+    await place(pod, "n1", { "scheduler.example/score": "1" });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", "scheduler.example/score": "1" });
+  });
+
+  it("cannot be written, raised or removed by an administrator", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    for (const path of ["", "/status"]) {
+      for (const value of ["1000", null]) {
+        await expect(annotate(admin, pod, { [EPOCH]: value }, path)).rejects.toThrow("written by its own agent");
+      }
+    }
+    expect((await annotationsOf(pod))[EPOCH]).toBe("1");
+  });
+
+  it("does not concern Pods that belong to no group", async () => {
+    const pod = await createPod({ labels: {}, annotations: { [ATTEMPT]: "3" } });
+    await annotate(admin, pod, { [ATTEMPT]: "2" }, "");
+    expect((await annotationsOf(pod))[ATTEMPT]).toBe("2");
+  });
+});
+
+describe("ordinary work on the Pods of a group", () => {
+  it("goes on: labels, annotations and images by those who may, statuses by the kubelet", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    await patch(admin, pod, { metadata: { labels: { team: "a" }, annotations: { note: "b" } } }, "");
+    await place(pod, "n1");
+    const file = cluster.credentials.kubeconfig("kubelet", "system:node:n1", "system:nodes");
+    const kubelet = remember(new KubeClient(kubeconfigOf(file)));
+    await patch(kubelet, pod, { status: { phase: "Running", podIP: "10.0.0.9", podIPs: [{ ip: "10.0.0.9" }] } });
+    const stored = await admin.request("GET", `${PODS}/${pod.name}`);
+    expect(stored["status"]).toMatchObject({ phase: "Running" });
+    expect(readAnnotations(stored)).toMatchObject({ [EPOCH]: "1", note: "b" });
+  });
+
+  it("goes on: a real Job creates Pods, counts them and takes its finalizer off", async () => {
+    const body = {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: { name: "train" },
+      spec: {
+        template: {
+          metadata: { labels: { [LABEL.injected]: "true" } },
+          spec: {
+            serviceAccountName: "trainer",
+            restartPolicy: "Never",
+            containers: [{ name: "main", image: "worker" }],
+          },
+        },
+      },
+    };
+    const jobs = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
+    await admin.request("POST", jobs, { body });
+    const query = { labelSelector: "batch.kubernetes.io/job-name=train" };
+    const pods = await vi.waitFor(
+      async () => {
+        const list = asList((await admin.request("GET", PODS, { query }))["items"]);
+        expect(list).toHaveLength(1);
+        return list;
+      },
+      { timeout: 10_000 },
+    );
+    const metadata = asMap(asMap(pods[0])["metadata"]);
+    const pod = { name: String(metadata["name"]), uid: String(metadata["uid"]) };
+    await annotate(await clientOf("trainer", pod), pod, { [EPOCH]: "1" });
+    await patch(admin, pod, { status: { phase: "Succeeded" } });
+    await vi.waitFor(
+      async () => {
+        const job = await admin.request("GET", `${jobs}/train`);
+        expect(job["status"]).toMatchObject({ succeeded: 1 });
+        const stored = await admin.request("GET", `${PODS}/${pod.name}`);
+        expect(asMap(stored["metadata"])["finalizers"]).toBeUndefined();
+      },
+      { timeout: 10_000 },
+    );
+  });
+
+  it("lets a finalizer be removed with a JSON patch by whoever may patch Pods", async () => {
+    const pod = await createPod();
+    await patch(admin, pod, { metadata: { finalizers: ["example.com/held"] } }, "");
+    const body = [{ op: "remove", path: "/metadata/finalizers" }];
+    await admin.request("PATCH", `${PODS}/${pod.name}`, { body, contentType: JSON_PATCH });
+  });
+});
+
+describe("the manifests", () => {
+  it("have policies without type warnings", async () => {
+    const list = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    await vi.waitFor(
+      async () => {
+        const policies = asList((await admin.request("GET", list))["items"]).map(asMap);
+        expect(policies.map((policy) => asMap(policy["metadata"])["name"])).toEqual([
+          "reprise-agent-grant",
+          "reprise-epoch",
+          "reprise-epoch-binding",
+        ]);
+        for (const policy of policies) {
+          const status = asMap(policy["status"]);
+          expect(status["observedGeneration"]).toBe(1);
+          expect(asMap(status["typeChecking"])["expressionWarnings"] ?? []).toEqual([]);
+        }
+      },
+      { timeout: 20_000 },
+    );
+  });
+
+  it("sort the agents' requests into their own priority level", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    const metrics = await cluster.kubectl(["get", "--raw", "/metrics"]);
+    expect(metrics).toMatch(
+      /apiserver_flowcontrol_dispatched_requests_total\{flow_schema="reprise-agents",priority_level="reprise-agents"\} [1-9]/,
+    );
+    const schema = await admin.request("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/reprise-agents");
+    const conditions = asList(asMap(schema["status"])["conditions"]);
+    expect(conditions).toContainEqual(expect.objectContaining({ type: "Dangling", status: "False" }));
+  });
+});
