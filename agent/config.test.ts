@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+
+const env = {
+  NAMESPACE: "team",
+  POD_NAME: "train-workers-0-1-abcde",
+  POD_UID: "pod-uid",
+  JOBSET_NAME: "train",
+  JOBSET_UID: "jobset-uid",
+  REPLICATED_JOB: "workers",
+  RESTART_EXIT_CODE: "88",
+  PROTOCOL: "epoch",
+  PORT: "18098",
+  KUBERNETES_SERVICE_HOST: "10.0.0.1",
+  KUBERNETES_SERVICE_PORT: "443",
+};
+
+describe("the agent's settings", () => {
+  it("come from the environment that injection writes", () => {
+    expect(readConfig(env)).toEqual({
+      namespace: "team",
+      podName: "train-workers-0-1-abcde",
+      podUid: "pod-uid",
+      jobSetName: "train",
+      jobSetUid: "jobset-uid",
+      replicatedJob: "workers",
+      restartExitCode: 88,
+      protocol: "epoch",
+      port: 18_098,
+      server: { host: "10.0.0.1", port: 443 },
+      credentialsFolder: "/var/run/secrets/reprise.dev/agent",
+    });
+  });
+
+  it("have no port under hostNetwork", () => {
+    const { PORT: _port, ...hostNetwork } = env;
+    expect(readConfig(hostNetwork)).not.toHaveProperty("port");
+  });
+
+  it.each<[Record<string, string | undefined>, string]>([
+    [{ JOBSET_UID: undefined }, "JOBSET_UID is not set"],
+    [{ REPLICATED_JOB: "" }, "REPLICATED_JOB is not set"],
+    [{ RESTART_EXIT_CODE: "0" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "0"'],
+    [{ RESTART_EXIT_CODE: "256" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "256"'],
+    [{ PORT: "http" }, 'PORT must be a number from 1 to 65535, found "http"'],
+    [{ PROTOCOL: "raft" }, 'PROTOCOL must be "epoch" or "jobset", found "raft"'],
+    [{ PROTOCOL: undefined }, 'PROTOCOL must be "epoch" or "jobset", found nothing'],
+    [{ KUBERNETES_SERVICE_HOST: undefined }, "KUBERNETES_SERVICE_HOST is not set"],
+  ])("are refused with what is wrong: %o", (change, problem) => {
+    expect(() => readConfig({ ...env, ...change })).toThrow(problem);
+  });
+
+  it("are refused with everything that is wrong at once", () => {
+    expect(() => readConfig({})).toThrow(
+      /NAMESPACE is not set, .*PROTOCOL must be.*KUBERNETES_SERVICE_PORT is not set/,
+    );
+  });
+});

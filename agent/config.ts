@@ -1,0 +1,64 @@
+// The agent's settings, from the environment that injection wrote into its container.
+import { AGENT, AGENT_ENV } from "../src/api/names.ts";
+import { RepriseError } from "../src/errors.ts";
+import type { Protocol } from "../src/inject/protocol.ts";
+import type { Identity } from "./decide.ts";
+
+/** Where token and CA lie, for an agent that runs outside a Pod. */
+const CREDENTIALS_FOLDER = "CREDENTIALS_FOLDER";
+
+export interface AgentConfig extends Identity {
+  readonly namespace: string;
+  readonly podName: string;
+  readonly podUid: string;
+  readonly jobSetName: string;
+  readonly restartExitCode: number;
+  readonly protocol: Protocol;
+  /** Absent under hostNetwork. */
+  readonly port?: number;
+  readonly server: { readonly host: string; readonly port: number };
+  readonly credentialsFolder: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readConfig(env: Environment): AgentConfig {
+  const problems: string[] = [];
+  const text = (name: string): string => {
+    const value = env[name] ?? "";
+    if (value === "") problems.push(`${name} is not set`);
+    return value;
+  };
+  const number = (name: string, least: number, most: number): number => {
+    const value = text(name);
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (value !== "" && !(number >= least && number <= most)) {
+      problems.push(`${name} must be a number from ${least} to ${most}, found ${JSON.stringify(value)}`);
+    }
+    return number;
+  };
+  const config: AgentConfig = {
+    namespace: text(AGENT_ENV.namespace),
+    podName: text(AGENT_ENV.podName),
+    podUid: text(AGENT_ENV.podUid),
+    jobSetName: text(AGENT_ENV.jobSetName),
+    jobSetUid: text(AGENT_ENV.jobSetUid),
+    replicatedJob: text(AGENT_ENV.replicatedJob),
+    // 0 would restart the agent alone, without its workers.
+    restartExitCode: number(AGENT_ENV.restartExitCode, 1, 255),
+    protocol: readProtocol(env[AGENT_ENV.protocol], problems),
+    ...(env[AGENT_ENV.port] === undefined ? {} : { port: number(AGENT_ENV.port, 1, 65_535) }),
+    // Set by the kubelet in every container.
+    server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
+    credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,
+  };
+  if (problems.length > 0) throw new RepriseError("AGENT_ENVIRONMENT_INVALID", { problems });
+  return config;
+}
+
+function readProtocol(value: string | undefined, problems: string[]): Protocol {
+  if (value === "epoch" || value === "jobset") return value;
+  const found = value === undefined ? "nothing" : JSON.stringify(value);
+  problems.push(`${AGENT_ENV.protocol} must be "epoch" or "jobset", found ${found}`);
+  return "epoch";
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { decide, newAgent, type Sighting } from "./decide.ts";
+import { seeJobSet } from "./decide-jobset.ts";
+
+const identity = { jobSetUid: "uid-1", replicatedJob: "workers" };
+
+function jobSet(status?: object, metadata: object = {}, restartStrategy = "InPlaceRestart") {
+  return { metadata: { uid: "uid-1", ...metadata }, spec: { failurePolicy: { restartStrategy } }, status };
+}
+
+function see(raw: unknown): Sighting {
+  return seeJobSet(raw, identity, true);
+}
+
+describe("the JobSet as an agent of upstream's protocol sees it", () => {
+  it("gives the first attempt, 0, while there is no current one", () => {
+    expect(decide(newAgent(identity), see(jobSet()))).toEqual({ kind: "take", epoch: 0 });
+    expect(decide(newAgent(identity), see(jobSet({ restarts: 0 })))).toEqual({ kind: "take", epoch: 0 });
+  });
+
+  it("gives the attempt after the current one", () => {
+    expect(decide(newAgent(identity), see(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({
+      kind: "take",
+      epoch: 1,
+    });
+  });
+
+  it.each<[string, object, string]>([
+    ["stays at the barrier while no attempt is current", {}, "wait"],
+    ["lifts at attempt 0", { currentInPlaceRestartAttempt: 0 }, "lift"],
+    ["restarts", { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 }, "restart"],
+    ["does not restart for an absent previous attempt", { currentInPlaceRestartAttempt: 1 }, "wait"],
+  ])("an agent at attempt 0 %s", (_behaviour, status, kind) => {
+    expect(decide({ ...newAgent(identity), epoch: 0, published: true }, see(jobSet(status)))).toEqual({ kind });
+  });
+
+  it.each<[string, unknown, Sighting["kind"]]>([
+    ["is absent when there is none", undefined, "absent"],
+    ["is another one's when its UID differs", jobSet({}, { uid: "uid-2" }), "foreign"],
+    ["is not initialised when an attempt is negative", jobSet({ currentInPlaceRestartAttempt: -1 }), "uninitialised"],
+    ["is not initialised when an attempt is text", jobSet({ previousInPlaceRestartAttempt: "0" }), "uninitialised"],
+    ["does not take part with another strategy", jobSet({}, {}, "Recreate"), "released"],
+    [
+      "does not take part when it is disabled, whatever the value",
+      jobSet({}, { annotations: { "jobset.sigs.k8s.io/disable-in-place-restart": "false" } }),
+      "released",
+    ],
+  ])("%s", (_behaviour, raw, kind) => {
+    expect(see(raw)).toEqual({ kind });
+  });
+});

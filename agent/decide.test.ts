@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { type AgentState, advance, decide, newAgent, type Sighting, seeInPlaceRestart } from "./decide.ts";
+
+const identity = { jobSetUid: "uid-1", replicatedJob: "workers" };
+const fresh = newAgent(identity);
+const taken: AgentState = { ...fresh, epoch: 5 };
+const waiting: AgentState = { ...taken, published: true };
+const running: AgentState = { ...waiting, lifted: true };
+
+function group(
+  deprecatedEpoch: number,
+  syncedEpoch: number,
+  rest: { held?: string[]; consistent?: boolean } = {},
+): Sighting {
+  return { kind: "group", deprecatedEpoch, syncedEpoch, held: rest.held ?? [], consistent: rest.consistent ?? false };
+}
+
+const WAIT = { kind: "wait" };
+const NO_GROUP: Sighting[] = [{ kind: "absent" }, { kind: "foreign" }, { kind: "uninitialised" }];
+
+describe("an agent without an epoch", () => {
+  it.each(NO_GROUP)("waits while the object is $kind", (seen) => {
+    expect(decide(fresh, seen)).toEqual(WAIT);
+  });
+
+  it("takes the epoch after the synced one from a consistent read", () => {
+    expect(decide(fresh, group(3, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(fresh, group(0, 0, { consistent: true }))).toEqual({ kind: "take", epoch: 1 });
+  });
+
+  it("takes none from a watch, which may be behind, but reads again", () => {
+    expect(decide(fresh, group(3, 4))).toEqual({ kind: "read" });
+  });
+
+  it("takes the epoch after the synced one also when everything up to it is deprecated", () => {
+    expect(decide(fresh, group(4, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+  });
+
+  it("takes an epoch although its replicatedJob is held: only the barrier waits", () => {
+    expect(decide(fresh, group(3, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 5 });
+  });
+});
+
+describe("an agent that has taken an epoch", () => {
+  it("publishes it", () => {
+    expect(decide(taken, group(3, 4, { consistent: true }))).toEqual({ kind: "publish", epoch: 5 });
+  });
+
+  it("publishes before it lifts, when the group was synced by an annotation that an earlier incarnation left", () => {
+    expect(decide(taken, group(3, 5))).toEqual({ kind: "publish", epoch: 5 });
+  });
+
+  it("restarts instead of publishing an epoch that was deprecated in between", () => {
+    expect(decide(taken, group(5, 5))).toEqual({ kind: "restart" });
+  });
+
+  it.each(NO_GROUP)("publishes nothing while the object is $kind", (seen) => {
+    expect(decide(taken, seen)).toEqual(WAIT);
+  });
+});
+
+describe("an agent at the barrier", () => {
+  it.each<[string, Sighting, string]>([
+    ["waits for the sync of its epoch", group(3, 4), "wait"],
+    ["lifts when its epoch is synced", group(3, 5), "lift"],
+    ["lifts when its epoch is synced and all before it are deprecated", group(4, 5), "lift"],
+    ["stays down while its replicatedJob is held", group(4, 5, { held: ["drivers", "workers"] }), "wait"],
+    ["lifts while another replicatedJob is held", group(4, 5, { held: ["drivers"] }), "lift"],
+    ["does not lift for a later epoch than its own", group(4, 6), "wait"],
+    ["restarts when its epoch is deprecated", group(5, 5), "restart"],
+    ["restarts when a later epoch is deprecated", group(7, 8), "restart"],
+    ["restarts although it is held", group(5, 5, { held: ["workers"] }), "restart"],
+  ])("%s", (_behaviour, seen, action) => {
+    expect(decide(waiting, seen)).toEqual({ kind: action });
+  });
+
+  it.each(NO_GROUP)("waits while the object is $kind", (seen) => {
+    expect(decide(waiting, seen)).toEqual(WAIT);
+  });
+});
+
+describe("an agent whose barrier is lifted", () => {
+  it.each<[string, Sighting]>([
+    ["lets its workers run while nothing changes", group(4, 5)],
+    ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { held: ["workers"] })],
+    ["lets its workers run when a later stage syncs", group(4, 6)],
+    ["lets its workers run when an older state comes by", group(2, 3)],
+  ])("%s", (_behaviour, seen) => {
+    expect(decide(running, seen)).toEqual(WAIT);
+  });
+
+  it.each(NO_GROUP)("does not end its workers when the object becomes $kind", (seen) => {
+    expect(decide(running, seen)).toEqual(WAIT);
+  });
+
+  it("restarts when its epoch is deprecated", () => {
+    expect(decide(running, group(5, 5))).toEqual({ kind: "restart" });
+  });
+});
+
+describe("a group that does not take part", () => {
+  it("has no barrier and no restart", () => {
+    expect(decide(fresh, { kind: "released" })).toEqual({ kind: "lift" });
+    expect(decide(waiting, { kind: "released" })).toEqual({ kind: "lift" });
+    expect(decide(running, { kind: "released" })).toEqual(WAIT);
+  });
+});
+
+describe("the life of an agent", () => {
+  it("leads from the first look to the lifted barrier", () => {
+    const seen = [group(3, 4), group(3, 4, { consistent: true }), group(3, 5)];
+    const done: string[] = [];
+    let state = newAgent(identity);
+    for (const sighting of seen) {
+      for (let action = decide(state, sighting); ; action = decide(state, sighting)) {
+        done.push(action.kind);
+        state = advance(state, action);
+        if (action.kind === "wait" || action.kind === "read") break;
+      }
+    }
+    expect(done).toEqual(["read", "take", "publish", "wait", "lift", "wait"]);
+    expect(state).toEqual({ ...identity, epoch: 5, published: true, lifted: true });
+  });
+});
+
+describe("the InPlaceRestart as an agent sees it", () => {
+  const object = (status?: object, jobSetUID = "uid-1") => ({ metadata: {}, spec: { jobSetUID }, status });
+
+  it("is a group with its epochs", () => {
+    const status = { deprecatedEpoch: 1, syncedEpoch: 2, held: ["evaluators"], phase: "Running" };
+    expect(seeInPlaceRestart(object(status), identity, true)).toEqual(
+      group(1, 2, { held: ["evaluators"], consistent: true }),
+    );
+    expect(seeInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity, false)).toEqual(group(0, 0));
+  });
+
+  it.each<[string, unknown, Sighting["kind"]]>([
+    ["there is none", undefined, "absent"],
+    ["it belongs to another JobSet", object({ deprecatedEpoch: 9, syncedEpoch: 9 }, "uid-2"), "foreign"],
+    ["it has no spec", { status: { deprecatedEpoch: 9, syncedEpoch: 9 } }, "foreign"],
+    ["it has no status", object(), "uninitialised"],
+    ["one epoch is missing", object({ syncedEpoch: 1 }), "uninitialised"],
+    ["an epoch is negative", object({ deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialised"],
+    ["an epoch is no integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialised"],
+    ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialised"],
+  ])("when %s", (_what, raw, kind) => {
+    expect(seeInPlaceRestart(raw, identity, true)).toEqual({ kind });
+  });
+});

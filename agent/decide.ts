@@ -1,0 +1,100 @@
+// What the agent of one Pod does next: a pure function of its own state and of what it last saw of its group.
+// Both protocols share it; they differ only in how the object is read. It must never kill a running worker because an
+// object vanished or belongs to another JobSet, and never take back a barrier that was lifted.
+//
+// Why a Pod's earlier annotation is no lower bound for its next epoch: an epoch is taken from a consistent read, and an
+// agent lifts only after it saw that epoch synced. So once a worker of this Pod ran in epoch E, every later read shows
+// syncedEpoch >= E and the next epoch is above it: no stale value can let the Pod join a running group alone. A bound
+// could only change the outcome after the group's state was lost or the annotation was forged, and then for the worse:
+// a Pod that insists on an epoch in which the others already run would be synced with them, and lift alone. Reading
+// the annotation would also need a right to read Pods, which workers with the same service account may not have.
+import { readInPlaceRestart } from "../src/api/in-place-restart.ts";
+
+export interface Identity {
+  readonly jobSetUid: string;
+  readonly replicatedJob: string;
+}
+
+/** What one incarnation of the agent has done so far. */
+export interface AgentState extends Identity {
+  /** Absent until it is taken. */
+  readonly epoch?: number;
+  /** Whether the API server has confirmed the epoch on the Pod. */
+  readonly published: boolean;
+  readonly lifted: boolean;
+}
+
+/** What the agent last saw of its group. */
+export type Sighting =
+  | { readonly kind: "absent" }
+  /** The object of an earlier or later JobSet with the same name. */
+  | { readonly kind: "foreign" }
+  | { readonly kind: "uninitialised" }
+  | {
+      readonly kind: "group";
+      readonly deprecatedEpoch: number;
+      readonly syncedEpoch: number;
+      /** replicatedJobs whose barrier stays down for now. */
+      readonly held: readonly string[];
+      /** Read with quorum, not from a watch or cache: only such a sighting may give an epoch. */
+      readonly consistent: boolean;
+    }
+  /** The group does not take part: no barrier, no restart. */
+  | { readonly kind: "released" };
+
+export type Action =
+  /** Nothing until the next sighting. */
+  | { readonly kind: "wait" }
+  /** Look at the object again, by a consistent read. */
+  | { readonly kind: "read" }
+  | { readonly kind: "take"; readonly epoch: number }
+  /** Write the epoch on the Pod; done when the API server confirmed it. */
+  | { readonly kind: "publish"; readonly epoch: number }
+  /** Exit with the restart code: every container of the Pod starts anew. */
+  | { readonly kind: "restart" }
+  /** Let the workers start. */
+  | { readonly kind: "lift" };
+
+const WAIT: Action = { kind: "wait" };
+const LIFT: Action = { kind: "lift" };
+
+export function newAgent({ jobSetUid, replicatedJob }: Identity): AgentState {
+  return { jobSetUid, replicatedJob, published: false, lifted: false };
+}
+
+export function decide(state: AgentState, seen: Sighting): Action {
+  if (seen.kind === "released") return state.lifted ? WAIT : LIFT;
+  if (seen.kind !== "group") return WAIT;
+  const { epoch } = state;
+  if (epoch === undefined) return seen.consistent ? { kind: "take", epoch: seen.syncedEpoch + 1 } : { kind: "read" };
+  if (epoch <= seen.deprecatedEpoch) return { kind: "restart" };
+  if (!state.published) return { kind: "publish", epoch };
+  const mayLift = epoch === seen.syncedEpoch && !seen.held.includes(state.replicatedJob);
+  return mayLift && !state.lifted ? LIFT : WAIT;
+}
+
+/** The state once the action is done. An agent that restarts has none: its next incarnation begins anew. */
+export function advance(state: AgentState, done: Action): AgentState {
+  switch (done.kind) {
+    case "take":
+      return { ...state, epoch: done.epoch };
+    case "publish":
+      return { ...state, published: true };
+    case "lift":
+      return { ...state, lifted: true };
+    case "wait":
+    case "read":
+    case "restart":
+      return state;
+  }
+}
+
+/** Reads protocol `epoch`: the raw InPlaceRestart, or undefined where there is none. */
+export function seeInPlaceRestart(raw: unknown, { jobSetUid }: Identity, consistent: boolean): Sighting {
+  if (raw === undefined) return { kind: "absent" };
+  const { jobSetUID, status } = readInPlaceRestart(raw);
+  if (jobSetUID !== jobSetUid) return { kind: "foreign" };
+  if (status === undefined) return { kind: "uninitialised" };
+  const { deprecatedEpoch, syncedEpoch, held } = status;
+  return { kind: "group", deprecatedEpoch, syncedEpoch, held, consistent };
+}

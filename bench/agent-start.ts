@@ -1,0 +1,263 @@
+// Our agent beside upstream's, as processes on one API server: from the start of the process to its attempt on the Pod
+// and to an answered probe, and the memory it holds then. Both speak upstream's protocol, so both do the same work.
+// Interleaved, so that a busy machine disturbs both alike. `node bench/agent-start.ts [REPETITIONS]`.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Connection } from "../agent/connection.ts";
+import { httpProbe } from "../agent/testing/agent-process.ts";
+import { buildAgent, nativeArch } from "../scripts/build-agent.ts";
+import { asMap } from "../src/api/fields.ts";
+import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
+import { lines } from "../src/kube/lines.ts";
+import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
+import { startControlPlane } from "../test/cluster/control-plane.ts";
+import { terminalProgress } from "../test/cluster/progress.ts";
+
+const REPETITIONS = Number(process.argv[2] ?? 15);
+
+/** Before memory is read: what a start leaves behind is collected, and the watch is quiet. */
+const SETTLE_MS = 1_000;
+
+/** A start that takes longer than this has failed. */
+const START_LIMIT_MS = 30_000;
+
+/** Where upstream's agent looks for its credentials; it cannot be told another place. */
+const POD_CREDENTIALS = "/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * Both agents start from this shell, in which credentials lie where they lie in a Pod. It becomes the agent when it is
+ * told to, so that only the agent's own time counts.
+ */
+const LAUNCHER = `mount -t tmpfs tmpfs /run && mkdir -p ${POD_CREDENTIALS} &&
+cp "$CREDENTIALS_FOLDER"/* ${POD_CREDENTIALS} && echo ready && read -r _ && exec "$0"`;
+
+interface Contender {
+  readonly program: string;
+  readonly probePath: string;
+  readonly env: (group: Group, port: number) => Readonly<Record<string, string>>;
+}
+
+/** A JobSet and one Pod of it. */
+interface Group {
+  readonly name: string;
+  readonly jobSetUid: string;
+  readonly podUid: string;
+}
+
+interface Start {
+  /** Milliseconds until the attempt was on the Pod. */
+  readonly published: number;
+  /** Milliseconds until a probe succeeded, in a JobSet that has no barrier. */
+  readonly answered: number;
+  /** Milliseconds until the port accepted a connection. Upstream's opens only when its barrier lifts. */
+  readonly listening: number;
+  /** MiB. */
+  readonly rss: number;
+  /** MiB of it that are the process's own; the rest are pages of the executable, which the agents of a node share. */
+  readonly own: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
+const credentials = join(folder, "credentials");
+const binaries = await ensureBinaries(["jobset"], terminalProgress());
+const cluster = await startControlPlane();
+const { hostname, port: serverPort } = new URL(cluster.server);
+
+const CONTENDERS = {
+  reprise: {
+    program: buildAgent(nativeArch(), folder),
+    probePath: AGENT.probePath,
+    env: ({ name, jobSetUid, podUid }, port) => ({
+      [AGENT_ENV.namespace]: "default",
+      [AGENT_ENV.podName]: name,
+      [AGENT_ENV.podUid]: podUid,
+      [AGENT_ENV.jobSetName]: name,
+      [AGENT_ENV.jobSetUid]: jobSetUid,
+      [AGENT_ENV.replicatedJob]: "workers",
+      [AGENT_ENV.restartExitCode]: "88",
+      [AGENT_ENV.protocol]: "jobset",
+      [AGENT_ENV.port]: String(port),
+    }),
+  },
+  upstream: {
+    program: binaries("jobset", "in-place-restart-agent"),
+    probePath: "/barrier-is-down",
+    env: ({ name }, port) => ({ JOBSET_NAME: name, POD_NAME: name, STARTUP_PROBE_PORT: String(port) }),
+  },
+} as const satisfies Record<string, Contender>;
+
+try {
+  await prepare();
+  const released = await createGroup("released", { "jobset.sigs.k8s.io/disable-in-place-restart": "true" });
+  const starts = { reprise: [] as Start[], upstream: [] as Start[] };
+  for (let i = 0; i < REPETITIONS; i++) {
+    for (const name of ["reprise", "upstream"] as const) {
+      const group = await createGroup(`${name}-${i}`);
+      starts[name].push({
+        ...(await untilPublished(CONTENDERS[name], group)),
+        ...(await untilAnswered(CONTENDERS[name], released)),
+      });
+    }
+  }
+  report(starts.reprise, starts.upstream);
+} finally {
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function prepare(): Promise<void> {
+  const { kubectl } = cluster;
+  const crd = join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml");
+  await kubectl(["apply", "--server-side", "-f", crd]);
+  // First that there are conditions at all: kubectl fails on a CRD so new that it has none.
+  for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
+    await kubectl(["wait", `--for=${state}`, "--timeout=30s", "crd", "--all"]);
+  }
+  await kubectl(["create", "serviceaccount", "agent"]);
+  const resources = `--resource=pods,${JOBSET.plural}.${JOBSET.group}`;
+  await kubectl(["create", "role", "agent", "--verb=get,list,watch,patch", resources]);
+  await kubectl(["create", "rolebinding", "agent", "--role=agent", "--serviceaccount=default:agent"]);
+  mkdirSync(credentials);
+  copyFileSync(cluster.credentials.path("ca.crt"), join(credentials, "ca.crt"));
+  writeFileSync(join(credentials, "token"), await kubectl(["create", "token", "agent"]));
+  writeFileSync(join(credentials, "namespace"), "default");
+}
+
+async function createGroup(name: string, annotations: Readonly<Record<string, string>> = {}): Promise<Group> {
+  const spec = { failurePolicy: { maxRestarts: 3, restartStrategy: "InPlaceRestart" }, replicatedJobs: [] };
+  const apiVersion = `${JOBSET.group}/${JOBSET.version}`;
+  const jobSet = { apiVersion, kind: JOBSET.kind, metadata: { name, annotations }, spec };
+  const containers = [{ name: "main", image: "worker" }];
+  const podSpec = { serviceAccountName: "agent", automountServiceAccountToken: false, containers };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: podSpec };
+  const list = { apiVersion: "v1", kind: "List", items: [jobSet, pod] };
+  const created = await cluster.kubectl(["create", "-f", "-", "-o", "jsonpath={.metadata.uid} "], {
+    input: JSON.stringify(list),
+  });
+  const [jobSetUid = "", podUid = ""] = created.trim().split(/\s+/);
+  return { name, jobSetUid, podUid };
+}
+
+/** A launched agent whose time runs from now on. */
+async function launch(contender: Contender, group: Group) {
+  const port = await freePort();
+  const child = spawn("unshare", ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program], {
+    env: {
+      PATH: process.env["PATH"],
+      KUBERNETES_SERVICE_HOST: hostname,
+      KUBERNETES_SERVICE_PORT: serverPort,
+      CREDENTIALS_FOLDER: credentials,
+      ...contender.env(group, port),
+    },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const ended = once(child, "close");
+  await Promise.race([once(child.stdout, "data"), ended]);
+  if (child.exitCode !== null) throw new Error(`the launcher failed with ${child.exitCode}; unshare needs namespaces`);
+  child.stdout.resume();
+  child.stdin.write("\n");
+  const began = performance.now();
+  return {
+    port,
+    pid: child.pid ?? 0,
+    elapsed: () => performance.now() - began,
+    stop: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function untilPublished(contender: Contender, group: Group): Promise<Pick<Start, "published" | "rss" | "own">> {
+  const seen = attemptOn(group);
+  const agent = await launch(contender, group);
+  try {
+    await seen;
+    const published = agent.elapsed();
+    await sleep(SETTLE_MS);
+    return { published, ...memoryOf(agent.pid) };
+  } finally {
+    await agent.stop();
+  }
+}
+
+/** Resolves when the Pod carries an attempt. */
+async function attemptOn({ name }: Group): Promise<void> {
+  const connection = new Connection({ host: hostname, port: Number(serverPort) }, credentials);
+  const path = `/api/v1/namespaces/default/pods?watch=true&fieldSelector=metadata.name%3D${name}`;
+  for await (const line of lines(await connection.open({ method: "GET", path, quietMs: START_LIMIT_MS }))) {
+    const { metadata } = asMap(asMap(JSON.parse(line))["object"]);
+    if (JOBSET.inPlaceRestartAttemptAnnotation in asMap(asMap(metadata)["annotations"])) return;
+  }
+  throw new Error(`the watch of Pod ${name} ended early`);
+}
+
+async function untilAnswered(contender: Contender, group: Group): Promise<Pick<Start, "listening" | "answered">> {
+  const agent = await launch(contender, group);
+  try {
+    while (!(await accepts(agent.port))) {
+      if (agent.elapsed() > START_LIMIT_MS) throw new Error(`${contender.program} does not listen`);
+      await sleep(1);
+    }
+    const listening = agent.elapsed();
+    const status = await httpProbe(agent.port, contender.probePath);
+    if (status !== 200) throw new Error(`${contender.program} answered the probe with ${status}`);
+    return { listening, answered: agent.elapsed() };
+  } finally {
+    await agent.stop();
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+function memoryOf(pid: number): Pick<Start, "rss" | "own"> {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const mebibytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
+  return { rss: mebibytes("VmRSS"), own: mebibytes("RssAnon") };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" ? (address?.port ?? 0) : 0;
+}
+
+function report(ours: readonly Start[], theirs: readonly Start[]): void {
+  const rows: [keyof Start, string][] = [
+    ["listening", "start to port open, ms"],
+    ["answered", "start to probe answered, ms"],
+    ["published", "start to attempt published, ms"],
+    ["rss", "resident memory, MiB"],
+    ["own", "of which private, MiB"],
+  ];
+  process.stdout.write(
+    `${"median of"} ${ours.length} starts each${"reprise".padStart(22)}${"upstream".padStart(10)}   ratio\n`,
+  );
+  for (const [key, label] of rows) {
+    const [mine, other] = [median(ours.map((start) => start[key])), median(theirs.map((start) => start[key]))];
+    const cells = [mine.toFixed(1).padStart(10), other.toFixed(1).padStart(10), (mine / other).toFixed(2).padStart(8)];
+    process.stdout.write(`${label.padEnd(36)}${cells.join("")}\n`);
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [low = Number.NaN, high = Number.NaN] = [sorted[middle - 1], sorted[middle]];
+  return sorted.length % 2 === 1 ? high : (low + high) / 2;
+}

@@ -1,0 +1,78 @@
+// The instant part of the demo: no cluster. The real webhook, over real TLS on loopback, is asked what the API server would ask
+// it when a plain JobSet is applied; then a failure is played through the real decisions in virtual time.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { styleText } from "node:util";
+import jsonPatch, { type Operation } from "fast-json-patch";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { parse, stringify } from "yaml";
+import { defaultConfig } from "../../src/api/config.ts";
+import { unifiedDiff } from "../../src/cli/diff.ts";
+import { createCores } from "../../src/webhook/cores.ts";
+import { runWebhook } from "../../src/webhook/run.ts";
+import { createAuthority } from "../../test/cluster/pki.ts";
+
+const HOST = "127.0.0.1";
+
+export async function showInjection(file: string): Promise<void> {
+  const text = readFileSync(file, "utf8");
+  const folder = mkdtempSync(join(tmpdir(), "reprise-demo-"));
+  const authority = createAuthority("reprise demo");
+  const pair = authority.issue({ commonName: "reprise-webhook", ipAddresses: [HOST] });
+  writeFileSync(join(folder, "tls.crt"), pair.cert);
+  writeFileSync(join(folder, "tls.key"), pair.key);
+  const webhook = await runWebhook({
+    cores: createCores(defaultConfig),
+    certDir: folder,
+    host: HOST,
+    port: 0,
+    healthPort: 0,
+    log: pino({ level: "silent" }),
+    registry: new Registry(),
+    drain: { minMs: 0, maxMs: 0 },
+  });
+  try {
+    const plain: unknown = parse(text);
+    const began = performance.now();
+    const operations = await askForPatch(webhook.port, authority.cert, plain);
+    const took = performance.now() - began;
+    const injected: unknown = jsonPatch.applyPatch(plain, operations, false, false).newDocument;
+    process.stdout.write(`The webhook answered in ${took.toFixed(1)} ms. What it adds to ${file}:\n\n`);
+    const diff = unifiedDiff(stringify(parse(text)), stringify(injected), ["in Git", "in the cluster"]);
+    for (const line of diff) process.stdout.write(`  ${painted(line)}\n`);
+  } finally {
+    await webhook.shutdown();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** As the API server sends it: an AdmissionReview over TLS. */
+async function askForPatch(port: number, ca: string, object: unknown): Promise<Operation[]> {
+  const review = {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "demo", operation: "CREATE", namespace: "team", dryRun: false, object },
+  };
+  const answer = await new Promise<string>((resolve, reject) => {
+    const headers = { "content-type": "application/json" };
+    const outgoing = request({ host: HOST, port, ca, path: "/mutate", method: "POST", headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve(Buffer.concat(chunks).toString()));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(JSON.stringify(review));
+  });
+  const { response } = JSON.parse(answer) as { response: { patch?: string } };
+  if (response.patch === undefined) throw new Error(`the webhook did not inject: ${answer}`);
+  return JSON.parse(Buffer.from(response.patch, "base64").toString()) as Operation[];
+}
+
+function painted(line: string): string {
+  if (line.startsWith("+")) return styleText("green", line);
+  if (line.startsWith("-")) return styleText("red", line);
+  return line.startsWith("@") ? styleText("cyan", line) : line;
+}

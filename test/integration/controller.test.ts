@@ -1,0 +1,372 @@
+// The controller beside a real API server, Job controller and JobSet manager, with the rights of its own service account. There
+// are no nodes: the test plays kubelets and agents, and the agents with the tokens that their Pods would have.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { parseAllDocuments, stringify } from "yaml";
+import { type RunningController, runController } from "../../controller/shell/run.ts";
+import type { JsonObject } from "../../src/api/admission.ts";
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
+import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
+import { type Identity, readIdentity } from "../../src/api/metadata.ts";
+import { ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
+import { hasStatus } from "../../src/kube/api-error.ts";
+import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
+import { createRegistry } from "../../src/telemetry/metrics.ts";
+import { create, injected, settings } from "../builders/injection.ts";
+import { type JobSetBuilder, jobSet } from "../builders/jobset.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { runJobSet } from "../cluster/parts/jobset.ts";
+
+const NAMESPACE = "team";
+const ACCOUNT = "system:serviceaccount:reprise-system:reprise-controller";
+const TIMING = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
+const JOBSETS = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
+const OBJECTS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+let cluster: ControlPlane;
+let folder: string;
+let admin: KubeClient;
+const clients: KubeClient[] = [];
+const controllers = new Map<string, RunningController>();
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "reprise-controller-"));
+  cluster = await startControlPlane({ controllerManager: true, apiServerFlags: auditFlags() });
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  admin = remember(new KubeClient(config));
+  const { kubectl } = cluster;
+  await kubectl(["apply", "-f", "manifests/default/namespace.yaml"]);
+  await kubectl(["apply", "--server-side", "-k", "manifests/crd"]);
+  const installed = await Promise.all([
+    runJobSet(cluster, { upstreamInPlace: false }),
+    kubectl(["apply", "--server-side", "-k", "manifests/agent"], { withWarnings: true }),
+    kubectl(["apply", "--server-side", "-k", "manifests/controller"], { withWarnings: true }),
+  ]);
+  expect(installed.join("\n")).not.toMatch(/warning/i);
+  const namespace = { metadata: { name: NAMESPACE, labels: { [LABEL.injection]: "enabled" } } };
+  await admin.request("POST", "/api/v1/namespaces", { body: namespace });
+  for (const identity of ["one", "two"]) controllers.set(identity, await startController(identity));
+});
+
+afterAll(async () => {
+  await Promise.all([...controllers.values()].map((controller) => controller.shutdown()));
+  await Promise.all(clients.map((client) => client.close()));
+  await cluster?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Writes down every request of the controller. */
+function auditFlags(): string[] {
+  const policy = {
+    apiVersion: "audit.k8s.io/v1",
+    kind: "Policy",
+    omitStages: ["RequestReceived"],
+    rules: [{ level: "Metadata", users: [ACCOUNT] }, { level: "None" }],
+  };
+  writeFileSync(join(folder, "audit.yaml"), stringify(policy));
+  return [`--audit-policy-file=${join(folder, "audit.yaml")}`, `--audit-log-path=${join(folder, "audit.log")}`];
+}
+
+function remember(client: KubeClient): KubeClient {
+  clients.push(client);
+  return client;
+}
+
+async function clientOf(namespace: string, account: string, pod?: Identity): Promise<KubeClient> {
+  const boundObjectRef = pod && { apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid };
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  const body = { spec: { ...(boundObjectRef === undefined ? {} : { boundObjectRef }) } };
+  const answer = await admin.request("POST", path, { body });
+  const config = new KubeConfig();
+  const caData = Buffer.from(cluster.credentials.authority.cert).toString("base64");
+  config.loadFromOptions({
+    clusters: [{ name: "c", server: cluster.server, caData }],
+    users: [{ name: "u", token: asText(asMap(answer["status"])["token"]) }],
+    contexts: [{ name: "x", cluster: "c", user: "u" }],
+    currentContext: "x",
+  });
+  return remember(new KubeClient(config));
+}
+
+async function startController(identity: string): Promise<RunningController> {
+  return await runController({
+    client: await clientOf("reprise-system", "reprise-controller"),
+    identity,
+    leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
+    injection: settings,
+    host: "127.0.0.1",
+    healthPort: 0,
+    log: createLogger({ level: "warn", pretty: false }),
+    registry: createRegistry(),
+  });
+}
+
+async function apply(builder: JobSetBuilder, options: { readonly plain?: boolean } = {}): Promise<JobSet> {
+  const object = builder.metadata({ namespace: NAMESPACE }).build();
+  const body = options.plain === true ? object : injected(create(object));
+  return readJobSet(await admin.request("POST", JOBSETS, { body }));
+}
+
+/** Two Pods that restart in place. */
+function train(name: string, maxRestarts: number): JobSetBuilder {
+  return jobSet(name).spec({ failurePolicy: { maxRestarts } }).replicatedJob("workers", { pods: 2 });
+}
+
+async function objectOf(name: string): Promise<InPlaceRestart> {
+  return readInPlaceRestart(await admin.request("GET", `${OBJECTS}/${name}`));
+}
+
+async function whenObject(name: string, status: object): Promise<InPlaceRestart> {
+  return await vi.waitFor(async () => {
+    const object = await objectOf(name);
+    expect(object.status).toMatchObject(status);
+    return object;
+  }, PATIENCE);
+}
+
+async function whenPods(name: string, count = 2): Promise<Identity[]> {
+  return await vi.waitFor(async () => {
+    const query = { labelSelector: `${JOBSET.nameKey}=${name}` };
+    const pods = asList((await admin.request("GET", PODS, { query }))["items"]);
+    expect(pods).toHaveLength(count);
+    return pods.map(readIdentity);
+  }, PATIENCE);
+}
+
+/** As an agent does it: through the status, with the token of its Pod. Retried, because access may come after the Pod. */
+async function agentsTake(pods: readonly Identity[], epoch: number): Promise<void> {
+  for (const pod of pods) {
+    const agent = await clientOf(NAMESPACE, "default", pod);
+    const body = { metadata: { uid: pod.uid, annotations: { [JOBSET.epochAnnotation]: String(epoch) } } };
+    const write = () => agent.request("PATCH", `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH });
+    await vi.waitFor(write, PATIENCE);
+  }
+}
+
+async function kubeletReports(pod: Identity, run: number, exitCode?: number): Promise<void> {
+  const startedAt = new Date().toISOString().replace(/\.\d+/, "");
+  const containerID = `containerd://${pod.name}-${run}`;
+  const state =
+    exitCode === undefined
+      ? { running: { startedAt } }
+      : { terminated: { exitCode, containerID, reason: "Error", startedAt, finishedAt: startedAt } };
+  const container = { name: "train", image: "i", imageID: "i", restartCount: run, ready: exitCode === undefined };
+  const body = {
+    status: {
+      phase: "Running",
+      conditions: [{ type: "Ready", status: exitCode === undefined ? "True" : "False" }],
+      containerStatuses: [{ ...container, containerID, state, started: exitCode === undefined }],
+    },
+  };
+  await admin.request("PATCH", `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH });
+}
+
+/** A JobSet whose workers run in epoch 1. */
+async function running(name: string, maxRestarts: number): Promise<{ jobSet: JobSet; pods: Identity[] }> {
+  const created = await apply(train(name, maxRestarts));
+  const pods = await whenPods(name);
+  await agentsTake(pods, 1);
+  await whenObject(name, { syncedEpoch: 1, deprecatedEpoch: 0 });
+  for (const pod of pods) await kubeletReports(pod, 1);
+  await whenObject(name, { phase: "Running", ready: "2/2" });
+  return { jobSet: created, pods };
+}
+
+async function eventsOf(name: string): Promise<JsonObject[]> {
+  const path = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
+  const query = { fieldSelector: `regarding.name=${name},reportingController=reprise.dev/controller` };
+  const events = asList((await admin.request("GET", path, { query }))["items"]);
+  return events as JsonObject[];
+}
+
+async function metricsOf(controller: RunningController | undefined): Promise<string> {
+  return await (await fetch(`http://127.0.0.1:${controller?.healthPort}/metrics`)).text();
+}
+
+async function leaderIdentity(): Promise<string> {
+  const path = "/apis/coordination.k8s.io/v1/namespaces/reprise-system/leases/reprise-controller";
+  return asText(asMap((await admin.request("GET", path))["spec"])["holderIdentity"]) ?? "";
+}
+
+it("gives a new JobSet its object and its agents their access, and starts the workers when all agents are there", async () => {
+  const { jobSet: created, pods } = await running("fresh", 3);
+  const object = await admin.request("GET", `${OBJECTS}/fresh`);
+  expect(asMap(object["metadata"])["ownerReferences"]).toEqual([
+    { apiVersion: "jobset.x-k8s.io/v1alpha2", kind: "JobSet", name: "fresh", uid: created.uid, controller: true },
+  ]);
+  expect(readInPlaceRestart(object)).toMatchObject({
+    jobSetUID: created.uid,
+    status: { deprecatedEpoch: 0, syncedEpoch: 1, restarts: 0, phase: "Running", history: [] },
+  });
+  expect(pods).toHaveLength(2);
+});
+
+it("does not lift the barrier while one agent is missing", async () => {
+  await apply(train("waiting", 3));
+  const [first, second] = await whenPods("waiting");
+  if (first === undefined || second === undefined) throw new Error("two Pods expected");
+  await agentsTake([first], 1);
+  await whenObject("waiting", { syncedEpoch: 0 });
+  await agentsTake([second], 1);
+  await whenObject("waiting", { syncedEpoch: 1 });
+});
+
+it("restarts the group when a worker fails, counts it once, and says what happened and how long each step took", async () => {
+  const { pods } = await running("failing", 3);
+  const [first] = pods;
+  if (first === undefined) throw new Error("a Pod expected");
+  await kubeletReports(first, 1, 3);
+  await whenObject("failing", { deprecatedEpoch: 1, syncedEpoch: 1, phase: "Restarting", restarts: 0 });
+  await agentsTake(pods, 2);
+  await whenObject("failing", { deprecatedEpoch: 1, syncedEpoch: 2, restarts: 1 });
+  for (const pod of pods) await kubeletReports(pod, 2);
+  const { status } = await whenObject("failing", { phase: "Running", ready: "2/2", restarts: 1 });
+  const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  expect(status?.history).toEqual([
+    {
+      cause: { reason: "ContainerExited", pod: first.name, container: "train", exitCode: 3 },
+      fromEpoch: 1,
+      toEpoch: 2,
+      counted: true,
+      ...{ failureSeen: time, deprecated: time, allRestarted: time, synced: time, allRunning: time },
+    },
+  ]);
+  await vi.waitFor(async () => {
+    const events = await eventsOf("failing");
+    expect(events.map(({ reason }) => reason).sort()).toEqual(["RestartedInPlace", "RestartingInPlace"]);
+  }, PATIENCE);
+  const metrics = await metricsOf(controllers.get(await leaderIdentity()));
+  expect(metrics).toContain('reprise_controller_restarts_total{cause="ContainerExited",counted="true"} 1');
+  expect(metrics).toContain('reprise_controller_recovery_seconds_count{part="total"} 1');
+});
+
+it("fails the JobSet when its budget is spent, and JobSet's own controller ends the Jobs", async () => {
+  const { pods } = await running("spent", 0);
+  const [first] = pods;
+  if (first === undefined) throw new Error("a Pod expected");
+  await kubeletReports(first, 1, 1);
+  await vi.waitFor(async () => {
+    const raw = await admin.request("GET", `${JOBSETS}/spent`);
+    const failed = readJobSet(raw);
+    expect(failed.outcome).toBe("Failed");
+    expect(failed.conditions).toContainEqual(
+      expect.objectContaining({ type: "Failed", status: "True", reason: "ReachedMaxRestarts" }),
+    );
+    expect(asMap(raw["status"])["terminalState"]).toBe("Failed");
+  }, PATIENCE);
+  await whenObject("spent", { phase: "Failed" });
+  await vi.waitFor(async () => {
+    const query = { labelSelector: `${JOBSET.nameKey}=spent` };
+    const jobs = await admin.request("GET", `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`, { query });
+    expect(
+      asList(jobs["items"]).filter((job) => asMap(asMap(job)["metadata"])["deletionTimestamp"] === undefined),
+    ).toEqual([]);
+  }, PATIENCE);
+});
+
+it("makes a lost object anew, with one clean restart that is not counted", async () => {
+  const { pods } = await running("lost", 3);
+  for (const epoch of [1, 2]) {
+    const { uid } = await objectOf("lost");
+    await admin.request("DELETE", `${OBJECTS}/lost`);
+    await vi.waitFor(async () => expect((await objectOf("lost")).uid).not.toBe(uid), PATIENCE);
+    await whenObject("lost", { deprecatedEpoch: epoch, syncedEpoch: epoch, restarts: 0 });
+    await agentsTake(pods, epoch + 1);
+    await whenObject("lost", { deprecatedEpoch: epoch, syncedEpoch: epoch + 1, restarts: 0 });
+  }
+});
+
+it("replaces an object that belongs to an earlier JobSet of the same name", async () => {
+  const spec = { jobSetUID: "6a1b9b1e-0000-4000-8000-000000000001" };
+  const body = { apiVersion: "reprise.dev/v1alpha1", kind: "InPlaceRestart", metadata: { name: "again" }, spec };
+  await admin.request("POST", OBJECTS, { body });
+  const created = await apply(train("again", 3));
+  await vi.waitFor(async () => expect((await objectOf("again")).jobSetUID).toBe(created.uid), PATIENCE);
+  await agentsTake(await whenPods("again"), 1);
+  await whenObject("again", { syncedEpoch: 1 });
+});
+
+it("leaves nothing behind when the JobSet is deleted", async () => {
+  const created = await apply(train("gone", 3));
+  const binding = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings/reprise-agent-gone-${created.uid.slice(0, 8)}`;
+  await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
+  await whenObject("gone", { syncedEpoch: 0 });
+  await admin.request("DELETE", `${JOBSETS}/gone`);
+  for (const path of [binding, `${OBJECTS}/gone`]) {
+    await vi.waitFor(async () => {
+      const answer = await admin.request("GET", path).catch((error: unknown) => error);
+      expect(hasStatus(answer, 404)).toBe(true);
+    }, PATIENCE);
+  }
+});
+
+it("reports a JobSet that is opted in but was created without injection, and no other", async () => {
+  await apply(train("missed", 3), { plain: true });
+  await apply(train("opted-out", 3).annotation(ANNOTATION.inject, "false"), { plain: true });
+  const [event] = await vi.waitFor(async () => {
+    const events = await eventsOf("missed");
+    expect(events).toHaveLength(1);
+    return events;
+  }, PATIENCE);
+  expect(event).toMatchObject({
+    type: "Warning",
+    reason: "NotInjected",
+    regarding: { kind: "JobSet", name: "missed" },
+  });
+  expect(await eventsOf("opted-out")).toEqual([]);
+  for (const controller of controllers.values()) {
+    expect(await metricsOf(controller)).toMatch(/^reprise_controller_not_injected 1$/m);
+  }
+});
+
+it("hands over to the other replica, which goes on in the middle of a restart", async () => {
+  const { pods } = await running("handed-over", 3);
+  const [first] = pods;
+  if (first === undefined) throw new Error("a Pod expected");
+  await kubeletReports(first, 1, 3);
+  await whenObject("handed-over", { deprecatedEpoch: 1 });
+  const leader = await leaderIdentity();
+  expect(await metricsOf(controllers.get(leader))).toMatch(/^reprise_controller_leader 1$/m);
+  await controllers.get(leader)?.shutdown();
+  controllers.delete(leader);
+  await agentsTake(pods, 2);
+  await whenObject("handed-over", { syncedEpoch: 2, restarts: 1 });
+  const successor = await leaderIdentity();
+  expect([...controllers.keys()]).toEqual([successor]);
+  expect((await fetch(`http://127.0.0.1:${controllers.get(successor)?.healthPort}/readyz`)).status).toBe(200);
+});
+
+it("was never refused a request, and has no right that it did not use", async () => {
+  const requests = readFileSync(join(folder, "audit.log"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => asMap(JSON.parse(line)));
+  const refused = requests.filter((request) => asMap(request["responseStatus"])["code"] === 403);
+  expect(refused.map((request) => request["requestURI"])).toEqual([]);
+  const used = new Set(requests.map(({ verb, objectRef }) => rightOf(verb, asMap(objectRef))));
+  const manifests = parseAllDocuments(readFileSync("manifests/controller/rbac.yaml", "utf8")).map((one) =>
+    asMap(one.toJS()),
+  );
+  const granted = new Set(manifests.flatMap(({ rules }) => asList(rules)).flatMap((rule) => rightsIn(asMap(rule))));
+  // Not asked for by a request, but checked when a RoleBinding is made.
+  granted.delete("bind rbac.authorization.k8s.io/clusterroles");
+  expect([...granted].sort()).toEqual([...used].sort());
+});
+
+function rightOf(verb: unknown, { apiGroup, resource, subresource }: Readonly<Record<string, unknown>>): string {
+  return `${verb} ${apiGroup ?? ""}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
+}
+
+function rightsIn({ apiGroups, resources, verbs }: Readonly<Record<string, unknown>>): string[] {
+  return asList(apiGroups).flatMap((group) =>
+    asList(resources).flatMap((resource) => asList(verbs).map((verb) => `${verb} ${group}/${resource}`)),
+  );
+}
