@@ -83,3 +83,64 @@ export async function createNamespace(
   const metadata = { name, labels: { "reprise.dev/injection": "enabled", ...labels } };
   await kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }) });
 }
+
+/** The controller, with the rights that its manifests give it and no others. */
+export async function runController(
+  home: Home,
+  bundle: string,
+  kubectl: Kubectl,
+  server: Server,
+): Promise<RunningProgram> {
+  const [healthPort] = await freePorts();
+  const config = join(home.folder, "controller.yaml");
+  writeFileSync(config, stringify({ controller: { healthPort } }));
+  const account = ["serviceaccount", "reprise-controller", "-n", "reprise-system"];
+  await kubectl(["wait", ...account, "--for=create", "--timeout=10s"]);
+  const token = await kubectl(["create", "token", "reprise-controller", "-n", "reprise-system", "--duration=8h"]);
+  const kubeconfig = join(home.folder, "controller.kubeconfig");
+  writeFileSync(kubeconfig, tokenKubeconfig(server, token.trim()), { mode: 0o600 });
+  const program = await home.runner.run("reprise-controller", [
+    process.execPath,
+    bundle,
+    "controller",
+    `--config=${config}`,
+    `--kubeconfig=${kubeconfig}`,
+    "--log-level=debug",
+  ]);
+  await waitUntilReady(program, 30_000, async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok);
+  return program;
+}
+
+export interface Server {
+  readonly url: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+function tokenKubeconfig({ url, ca }: Server, token: string): string {
+  return stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      { name: "test", cluster: { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") } },
+    ],
+    users: [{ name: "test", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    "current-context": "test",
+  });
+}
+
+/** Everything of `manifests/default` that is not a workload or needs cert-manager: CRD, rights, policies, flow control. */
+export async function applyManifests(kubectl: Kubectl): Promise<void> {
+  const rendered = await kubectl(["kustomize", new URL("../manifests/default", import.meta.url).pathname]);
+  const left = new Set(["Deployment", "Service", "PodDisruptionBudget", "Certificate", "Issuer"]);
+  const manifests = parseAllDocuments(rendered)
+    .map((document) => document.toJS() as { kind: string })
+    .filter(({ kind }) => !left.has(kind) && !kind.endsWith("WebhookConfiguration"));
+  // Namespaces and definitions first, then what lives in them.
+  const isFirst = ({ kind }: { kind: string }) => kind === "Namespace" || kind === "CustomResourceDefinition";
+  for (const batch of [manifests.filter(isFirst), manifests.filter((one) => !isFirst(one))]) {
+    await kubectl(["apply", "--server-side", "-f", "-"], { input: batch.map((one) => stringify(one)).join("---\n") });
+  }
+  await kubectl(["wait", "crd/inplacerestarts.reprise.dev", "--for=condition=Established", "--timeout=30s"]);
+}

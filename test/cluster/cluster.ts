@@ -67,12 +67,15 @@ export class Cluster {
   readonly record: ClusterRecord;
   readonly kubeconfig: string;
   readonly kubectl: Kubectl;
+  /** Where the API server is, for this machine and for Pods on its network. */
+  readonly server: string;
   readonly #binaries: Binaries;
 
   private constructor(stateDir: string, record: ClusterRecord, binaries: Binaries) {
     this.stateDir = stateDir;
     this.record = record;
     this.#binaries = binaries;
+    this.server = addressesOf(slotOf(record.slot)).server;
     this.kubeconfig = join(stateDir, "pki", "admin.kubeconfig");
     this.kubectl = kubectlFor(binaries("kubernetes", "kubectl"), this.kubeconfig);
   }

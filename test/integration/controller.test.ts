@@ -1,11 +1,14 @@
 // The controller beside a real API server, Job controller and JobSet manager, with the rights of its own service account. There
 // are no nodes: the test plays kubelets and agents, and the agents with the tokens that their Pods would have.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
+import { AgentAccess } from "../../controller/shell/agent-access.ts";
 import { type RunningController, runController } from "../../controller/shell/run.ts";
 import type { JsonObject } from "../../src/api/admission.ts";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
@@ -19,7 +22,7 @@ import { createLogger } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { create, injected, settings } from "../builders/injection.ts";
 import { type JobSetBuilder, jobSet } from "../builders/jobset.ts";
-import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { type ControlPlane, freePorts, startControlPlane } from "../cluster/control-plane.ts";
 import { runJobSet } from "../cluster/parts/jobset.ts";
 
 const NAMESPACE = "team";
@@ -53,6 +56,8 @@ beforeAll(async () => {
   expect(installed.join("\n")).not.toMatch(/warning/i);
   const namespace = { metadata: { name: NAMESPACE, labels: { [LABEL.injection]: "enabled" } } };
   await admin.request("POST", "/api/v1/namespaces", { body: namespace });
+  // Without it the Job controller fails to create the first Pods, and tries again some seconds later.
+  await vi.waitFor(() => admin.request("GET", `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`), PATIENCE);
   for (const identity of ["one", "two"]) controllers.set(identity, await startController(identity));
 });
 
@@ -81,6 +86,10 @@ function remember(client: KubeClient): KubeClient {
 }
 
 async function clientOf(namespace: string, account: string, pod?: Identity): Promise<KubeClient> {
+  return remember(new KubeClient(await serviceAccountConfig(namespace, account, pod)));
+}
+
+async function serviceAccountConfig(namespace: string, account: string, pod?: Identity): Promise<KubeConfig> {
   const boundObjectRef = pod && { apiVersion: "v1", kind: "Pod", name: pod.name, uid: pod.uid };
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
   const body = { spec: { ...(boundObjectRef === undefined ? {} : { boundObjectRef }) } };
@@ -93,7 +102,7 @@ async function clientOf(namespace: string, account: string, pod?: Identity): Pro
     contexts: [{ name: "x", cluster: "c", user: "u" }],
     currentContext: "x",
   });
-  return remember(new KubeClient(config));
+  return config;
 }
 
 async function startController(identity: string): Promise<RunningController> {
@@ -308,6 +317,48 @@ it("leaves nothing behind when the JobSet is deleted", async () => {
   }
 });
 
+it("makes a RoleBinding anew that somebody deleted, once it is no longer trusted to be there", async () => {
+  const created = await apply(train("unbound", 3));
+  const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`;
+  const binding = `${bindings}/reprise-agent-unbound-${created.uid.slice(0, 8)}`;
+  await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
+  let minutes = 0;
+  const access = new AgentAccess(admin, () => minutes * 60_000);
+  const ensure = () => access.ensure("team/unbound", created, AbortSignal.timeout(5_000));
+  await ensure();
+  await admin.request("DELETE", binding);
+  minutes = 4;
+  expect(await ensure()).toBe(60_000);
+  await expect(admin.request("GET", binding)).rejects.toThrow("not found");
+  minutes = 5;
+  await ensure();
+  expect(await admin.request("GET", binding)).toMatchObject({
+    roleRef: { kind: "ClusterRole", name: "reprise-agent" },
+    subjects: [{ kind: "ServiceAccount", name: "default", namespace: NAMESPACE }],
+  });
+});
+
+it("binds every account with an agent to the role of its protocol", async () => {
+  const created = await apply(
+    jobSet("mixed")
+      .annotation(ANNOTATION.replicatedJobs, "a,b")
+      .replicatedJob("a", { pods: 1, pod: { serviceAccountName: "first" } })
+      .replicatedJob("b", { pods: 1, pod: { serviceAccountName: "second" } })
+      .replicatedJob("c", { pods: 1, pod: { serviceAccountName: "without-agent" } }),
+  );
+  const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`;
+  const binding = `${bindings}/reprise-agent-mixed-${created.uid.slice(0, 8)}`;
+  const subjects = [{ name: "first" }, { name: "second" }];
+  await vi.waitFor(async () => {
+    expect(await admin.request("GET", binding)).toMatchObject({ roleRef: { name: "reprise-agent" }, subjects });
+  }, PATIENCE);
+  // JobSet's manager takes such a JobSet only with its feature gate on.
+  await admin.request("DELETE", binding);
+  const keepsOwn = { ...created, failurePolicy: { maxRestarts: 1, restartStrategy: "InPlaceRestart" } };
+  await new AgentAccess(admin, Date.now).ensure("team/mixed", keepsOwn, AbortSignal.timeout(5_000));
+  expect(await admin.request("GET", binding)).toMatchObject({ roleRef: { name: "reprise-agent-jobset" }, subjects });
+});
+
 it("reports a JobSet that is opted in but was created without injection, and no other", async () => {
   await apply(train("missed", 3), { plain: true });
   await apply(train("opted-out", 3).annotation(ANNOTATION.inject, "false"), { plain: true });
@@ -342,6 +393,31 @@ it("hands over to the other replica, which goes on in the middle of a restart", 
   const successor = await leaderIdentity();
   expect([...controllers.keys()]).toEqual([successor]);
   expect((await fetch(`http://127.0.0.1:${controllers.get(successor)?.healthPort}/readyz`)).status).toBe(200);
+});
+
+it("takes over as the command does, ends by itself on SIGTERM, and gives the lead back", async () => {
+  const [healthPort] = await freePorts();
+  const config = join(folder, "config.yaml");
+  writeFileSync(config, stringify({ controller: { healthPort } }));
+  const kubeconfig = join(folder, "controller.kubeconfig");
+  writeFileSync(kubeconfig, (await serviceAccountConfig("reprise-system", "reprise-controller")).exportConfig());
+  const main = join(import.meta.dirname, "../../src/cli/main.ts");
+  const argv = [main, "controller", "--config", config, "--kubeconfig", kubeconfig, "--log-level", "error"];
+  const child = spawn(process.execPath, argv, { stdio: ["ignore", "ignore", "inherit"] });
+  const ended = once(child, "exit");
+  try {
+    await vi.waitFor(async () => {
+      expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200);
+    }, PATIENCE);
+    for (const controller of controllers.values()) await controller.shutdown();
+    controllers.clear();
+    await vi.waitFor(async () => expect(await leaderIdentity()).toContain(hostname()), PATIENCE);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+    expect(await leaderIdentity()).toBe("");
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 it("was never refused a request, and has no right that it did not use", async () => {

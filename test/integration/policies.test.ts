@@ -2,6 +2,7 @@
 // Pod and for nothing else, nobody else can write that epoch, and everybody's ordinary work goes on.
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { asList, asMap } from "../../src/api/fields.ts";
 import { readAnnotations } from "../../src/api/metadata.ts";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
@@ -73,6 +74,7 @@ async function whenEnforced(): Promise<void> {
       const agent = await clientOf("trainer", pod);
       await expect(patch(agent, pod, { metadata: { labels: { a: "b" } } })).rejects.toThrow("nothing else of it");
       await expect(place(pod, "n0", forged)).rejects.toThrow("a Binding carries none");
+      await expect(createPod({ by: await clientOf("plain") })).rejects.toThrow("which the Job controller creates");
     },
     { timeout: 30_000, interval: 200 },
   );
@@ -140,6 +142,22 @@ function place(
 ): Promise<unknown> {
   const body = { metadata: { name, annotations }, target: { kind: "Node", name: node } };
   return admin.request("POST", `${PODS}/${name}/binding`, { body });
+}
+
+/** What an object of the install names, as "Kind name". */
+function referencesOf(object: Readonly<Record<string, unknown>>): string[] {
+  const spec = asMap(object["spec"]);
+  const podSpec = asMap(asMap(spec["template"])["spec"]);
+  const roleRef = asMap(object["roleRef"]);
+  const named = (kind: string, name: unknown) => (typeof name === "string" ? [`${kind} ${name}`] : []);
+  return [
+    ...named("Namespace", asMap(object["metadata"])["namespace"]),
+    ...named(String(roleRef["kind"]), roleRef["name"]),
+    ...asList(object["subjects"]).flatMap((subject) => named("ServiceAccount", asMap(subject)["name"])),
+    ...named("ValidatingAdmissionPolicy", spec["policyName"]),
+    ...named("ServiceAccount", podSpec["serviceAccountName"]),
+    ...asList(podSpec["volumes"]).flatMap((volume) => named("ConfigMap", asMap(asMap(volume)["configMap"])["name"])),
+  ];
 }
 
 /** A Pod of the group, with its agent's client. */
@@ -285,17 +303,13 @@ describe("an account that had rights on Pods before", () => {
 
 describe("the epoch of a Pod", () => {
   it.each([EPOCH, ATTEMPT])("cannot be brought along at creation, not even by an administrator (%s)", async (key) => {
-    const plain = await clientOf("plain");
-    for (const by of [plain, admin]) {
-      await expect(createPod({ by, annotations: { [key]: "7" } })).rejects.toThrow("created without one");
-    }
+    await expect(createPod({ annotations: { [key]: "7" } })).rejects.toThrow("created without one");
   });
 
   it("cannot be brought along by a label that comes later", async () => {
-    const plain = await clientOf("plain");
-    const pod = await createPod({ by: plain, labels: {}, annotations: { [EPOCH]: "7" } });
+    const pod = await createPod({ labels: {}, annotations: { [EPOCH]: "7" } });
     const labelled = { metadata: { labels: { [LABEL.injected]: "true" } } };
-    await expect(patch(plain, pod, labelled, "")).rejects.toThrow("written by its own agent");
+    await expect(patch(admin, pod, labelled, "")).rejects.toThrow("written by its own agent");
   });
 
   it("cannot be brought along by the Binding to a node", async () => {
@@ -320,6 +334,25 @@ describe("the epoch of a Pod", () => {
     const pod = await createPod({ labels: {}, annotations: { [ATTEMPT]: "3" } });
     await annotate(admin, pod, { [ATTEMPT]: "2" }, "");
     expect((await annotationsOf(pod))[ATTEMPT]).toBe("2");
+  });
+});
+
+describe("somebody who may create and patch Pods", () => {
+  const labels = { [LABEL.injected]: "true", [JOBSET.nameKey]: "train", [JOBSET.replicatedJobKey]: "workers" };
+
+  it("cannot make a Pod that claims to belong to a group, nor label one so", async () => {
+    const plain = await clientOf("plain");
+    await expect(createPod({ by: plain, labels })).rejects.toThrow("which the Job controller creates");
+    const pod = await createPod({ by: plain, labels: {} });
+    await expect(patch(plain, pod, { metadata: { labels } }, "")).rejects.toThrow("which the Job controller creates");
+  });
+
+  it("creates and changes every other Pod as before, and the other labels of a member", async () => {
+    const plain = await clientOf("plain");
+    const other = await createPod({ by: plain, labels: { app: "web" } });
+    await patch(plain, other, { metadata: { labels: { app: "api" } } }, "");
+    const { pod } = await member();
+    await patch(plain, pod, { metadata: { labels: { app: "api" } } }, "");
   });
 });
 
@@ -397,6 +430,7 @@ describe("the manifests", () => {
           "reprise-agent-grant",
           "reprise-epoch",
           "reprise-epoch-binding",
+          "reprise-member",
         ]);
         for (const policy of policies) {
           const status = asMap(policy["status"]);
@@ -406,6 +440,15 @@ describe("the manifests", () => {
       },
       { timeout: 20_000 },
     );
+  });
+
+  it("compose into one install, in which every reference to another object holds", async () => {
+    const rendered = await cluster.kubectl(["kustomize", "manifests/default"]);
+    const objects = parseAllDocuments(rendered).map((document) => asMap(document.toJS()));
+    const names = objects.map(({ kind, metadata }) => `${kind} ${asMap(metadata)["name"]}`);
+    expect(new Set(names).size).toBe(names.length);
+    const missing = objects.flatMap((object) => referencesOf(object)).filter((reference) => !names.includes(reference));
+    expect(missing).toEqual([]);
   });
 
   it("sort the agents' requests into their own priority level", async () => {

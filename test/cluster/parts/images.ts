@@ -25,6 +25,7 @@ const BUSYBOX_COMMANDS = [
   "env",
   "id",
   "true",
+  "rm",
 ];
 
 /** Returns the path of the image's archive, made when it is not in the cache yet. */

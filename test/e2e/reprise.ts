@@ -1,0 +1,73 @@
+// reprise on the local cluster: the manifests applied, the agent's binary in an image on every node, webhook and controller as
+// processes of this machine with the rights that the manifests give them.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildAgent, nativeArch } from "../../scripts/build-agent.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { writeImage } from "../cluster/image.ts";
+import { childRunner, type RunningProgram } from "../cluster/processes.ts";
+import { run } from "../cluster/run.ts";
+import { slot } from "../cluster/slot.ts";
+import {
+  applyManifests,
+  buildBundle,
+  type Home,
+  registerWebhook,
+  runController,
+  runWebhook,
+  type ServedWebhook,
+} from "../reprise-programs.ts";
+
+export interface Reprise {
+  readonly webhook: ServedWebhook;
+  readonly controller: RunningProgram;
+  readonly logFolder: string;
+  stop(): Promise<void>;
+}
+
+const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
+
+export async function startReprise(cluster: Cluster): Promise<Reprise> {
+  const folder = mkdtempSync(join(tmpdir(), "reprise-programs-"));
+  const address = slot(cluster.record.slot).hostAddress;
+  const home: Home = { folder, runner: childRunner(folder), address };
+  const bundle = await buildBundle(home);
+  cluster.load(agentImage(folder));
+  await applyManifests(cluster.kubectl);
+  const webhook = await runWebhook(home, bundle, { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" });
+  await registerWebhook(cluster.kubectl, webhook);
+  const server = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
+  const controller = await runController(home, bundle, cluster.kubectl, server);
+  return {
+    webhook,
+    controller,
+    logFolder: folder,
+    async stop() {
+      await Promise.all([webhook.program.kill(), controller.kill()]);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The compiled agent and the libraries of this machine that it is linked with. */
+function agentImage(folder: string): string {
+  const binary = buildAgent(nativeArch(), join(folder, "agent"));
+  const libraries = run(["ldd", binary]).matchAll(/(\/\S+)/g);
+  const files = [...new Set([...libraries].map(([path]) => path))].filter(existsSync);
+  const archive = join(folder, "images", "agent.tar");
+  mkdirSync(join(folder, "images"));
+  writeImage(
+    {
+      name: AGENT_IMAGE,
+      files: [
+        { path: "/usr/local/bin/reprise-agent", source: { file: binary } },
+        ...files.map((path) => ({ path, source: { file: path } })),
+      ],
+      entrypoint: ["/usr/local/bin/reprise-agent"],
+      user: "65532",
+    },
+    archive,
+  );
+  return archive;
+}
