@@ -100,8 +100,7 @@ export class GroupObject {
     const annotations = { [epochAnnotation(protocol)]: String(epoch) };
     await this.#text({
       method: "PATCH",
-      // Through the status, where annotations can be written too: a grant on Pods themselves would include their images.
-      path: `/api/v1/namespaces/${namespace}/pods/${podName}/status`,
+      path: `/api/v1/namespaces/${namespace}/pods/${podName}`,
       body: {
         contentType: "application/merge-patch+json",
         text: JSON.stringify({ metadata: { uid: podUid, annotations } }),

@@ -117,6 +117,10 @@ export const ERRORS = {
     (p) => `${p.refused} of ${p.jobSets} JobSets would be refused`,
     () => "correct what the lines above name",
   ),
+  SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
+    (p) => `simulation with seed ${p.seed}: ${p.problem}`,
+    () => "this is a defect of reprise, not of your cluster: report it with this command line and version",
+  ),
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

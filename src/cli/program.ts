@@ -3,8 +3,10 @@
 import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
 import { addConfig } from "./config.ts";
+import { addController } from "./controller.ts";
 import { addInject } from "./inject.ts";
 import { addGlobalOptions } from "./options.ts";
+import { addSimulate } from "./simulate.ts";
 import { addValidate } from "./validate.ts";
 import { addVersion } from "./version.ts";
 import { addWebhook } from "./webhook.ts";
@@ -21,7 +23,9 @@ export function createProgram(name: string): Command {
     .configureOutput({ outputError: () => {} });
   addGlobalOptions(program);
   addConfig(program);
+  addController(program);
   addInject(program);
+  addSimulate(program);
   addValidate(program);
   addVersion(program);
   addWebhook(program);

@@ -55,7 +55,7 @@ function role(name: string): object {
     rules: [
       { apiGroups: ["reprise.dev"], resources: ["inplacerestarts"], verbs: ["get", "watch"] },
       { apiGroups: [JOBSET.group], resources: [JOBSET.plural], verbs: ["get", "watch"] },
-      { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+      { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
     ],
   };
 }

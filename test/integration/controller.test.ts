@@ -56,8 +56,6 @@ beforeAll(async () => {
   expect(installed.join("\n")).not.toMatch(/warning/i);
   const namespace = { metadata: { name: NAMESPACE, labels: { [LABEL.injection]: "enabled" } } };
   await admin.request("POST", "/api/v1/namespaces", { body: namespace });
-  // Without it the Job controller fails to create the first Pods, and tries again some seconds later.
-  await vi.waitFor(() => admin.request("GET", `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`), PATIENCE);
   for (const identity of ["one", "two"]) controllers.set(identity, await startController(identity));
 });
 
@@ -150,12 +148,12 @@ async function whenPods(name: string, count = 2): Promise<Identity[]> {
   }, PATIENCE);
 }
 
-/** As an agent does it: through the status, with the token of its Pod. Retried, because access may come after the Pod. */
+/** As an agent does it, with the token of its Pod. Retried, because access may come after the Pod. */
 async function agentsTake(pods: readonly Identity[], epoch: number): Promise<void> {
   for (const pod of pods) {
     const agent = await clientOf(NAMESPACE, "default", pod);
     const body = { metadata: { uid: pod.uid, annotations: { [JOBSET.epochAnnotation]: String(epoch) } } };
-    const write = () => agent.request("PATCH", `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH });
+    const write = () => agent.request("PATCH", `${PODS}/${pod.name}`, { body, contentType: MERGE_PATCH });
     await vi.waitFor(write, PATIENCE);
   }
 }
@@ -303,24 +301,31 @@ it("replaces an object that belongs to an earlier JobSet of the same name", asyn
   await whenObject("again", { syncedEpoch: 1 });
 });
 
+const BINDINGS = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`;
+
+function bindingOf({ name, uid }: Identity, purpose: string): string {
+  return `${BINDINGS}/reprise-agent-${purpose}-${name}-${uid.slice(0, 8)}`;
+}
+
+async function whenGone(path: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const answer = await admin.request("GET", path).catch((error: unknown) => error);
+    expect(hasStatus(answer, 404)).toBe(true);
+  }, PATIENCE);
+}
+
 it("leaves nothing behind when the JobSet is deleted", async () => {
   const created = await apply(train("gone", 3));
-  const binding = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings/reprise-agent-gone-${created.uid.slice(0, 8)}`;
-  await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
+  const bindings = [bindingOf(created, "read"), bindingOf(created, "write-default")];
+  for (const binding of bindings) await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
   await whenObject("gone", { syncedEpoch: 0 });
   await admin.request("DELETE", `${JOBSETS}/gone`);
-  for (const path of [binding, `${OBJECTS}/gone`]) {
-    await vi.waitFor(async () => {
-      const answer = await admin.request("GET", path).catch((error: unknown) => error);
-      expect(hasStatus(answer, 404)).toBe(true);
-    }, PATIENCE);
-  }
+  for (const path of [...bindings, `${OBJECTS}/gone`]) await whenGone(path);
 });
 
-it("makes a RoleBinding anew that somebody deleted, once it is no longer trusted to be there", async () => {
+it("lets agents in again when somebody deleted their access, once it is no longer trusted to be there", async () => {
   const created = await apply(train("unbound", 3));
-  const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`;
-  const binding = `${bindings}/reprise-agent-unbound-${created.uid.slice(0, 8)}`;
+  const binding = bindingOf(created, "write-default");
   await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
   let minutes = 0;
   const access = new AgentAccess(admin, () => minutes * 60_000);
@@ -333,12 +338,15 @@ it("makes a RoleBinding anew that somebody deleted, once it is no longer trusted
   minutes = 5;
   await ensure();
   expect(await admin.request("GET", binding)).toMatchObject({
-    roleRef: { kind: "ClusterRole", name: "reprise-agent" },
+    roleRef: { kind: "ClusterRole", name: "reprise-agent-writer" },
     subjects: [{ kind: "ServiceAccount", name: "default", namespace: NAMESPACE }],
   });
 });
 
-it("binds every account with an agent to the role of its protocol", async () => {
+it("gives an account that may patch Pods by itself no right to it, so that no policy narrows what it has", async () => {
+  await cluster.kubectl(["create", "role", "patcher", "-n", NAMESPACE, "--verb=patch", "--resource=pods"]);
+  const subject = `--serviceaccount=${NAMESPACE}:first`;
+  await cluster.kubectl(["create", "rolebinding", "patcher", "-n", NAMESPACE, "--role=patcher", subject]);
   const created = await apply(
     jobSet("mixed")
       .annotation(ANNOTATION.replicatedJobs, "a,b")
@@ -346,17 +354,26 @@ it("binds every account with an agent to the role of its protocol", async () => 
       .replicatedJob("b", { pods: 1, pod: { serviceAccountName: "second" } })
       .replicatedJob("c", { pods: 1, pod: { serviceAccountName: "without-agent" } }),
   );
-  const bindings = `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`;
-  const binding = `${bindings}/reprise-agent-mixed-${created.uid.slice(0, 8)}`;
+  await vi.waitFor(() => admin.request("GET", bindingOf(created, "write-second")), PATIENCE);
   const subjects = [{ name: "first" }, { name: "second" }];
-  await vi.waitFor(async () => {
-    expect(await admin.request("GET", binding)).toMatchObject({ roleRef: { name: "reprise-agent" }, subjects });
-  }, PATIENCE);
-  // JobSet's manager takes such a JobSet only with its feature gate on.
-  await admin.request("DELETE", binding);
+  const reader = await admin.request("GET", bindingOf(created, "read"));
+  expect(reader).toMatchObject({ roleRef: { name: "reprise-agent-reader" }, subjects });
+  for (const account of ["first", "without-agent"]) {
+    await expect(admin.request("GET", bindingOf(created, `write-${account}`))).rejects.toThrow("not found");
+  }
+
+  // A second JobSet of the same accounts sees the right that the first one gave, and does not take it for their own.
+  const access = new AgentAccess(admin, Date.now);
+  await admin.request("DELETE", bindingOf(created, "read"));
   const keepsOwn = { ...created, failurePolicy: { maxRestarts: 1, restartStrategy: "InPlaceRestart" } };
-  await new AgentAccess(admin, Date.now).ensure("team/mixed", keepsOwn, AbortSignal.timeout(5_000));
-  expect(await admin.request("GET", binding)).toMatchObject({ roleRef: { name: "reprise-agent-jobset" }, subjects });
+  await access.ensure("team/mixed", keepsOwn, AbortSignal.timeout(5_000));
+  // JobSet's manager itself takes such a JobSet only with its feature gate on.
+  const follower = await admin.request("GET", bindingOf(created, "read"));
+  expect(follower).toMatchObject({ roleRef: { name: "reprise-agent-jobset-reader" }, subjects });
+  const again = await apply(
+    jobSet("again-mixed").replicatedJob("b", { pods: 1, pod: { serviceAccountName: "second" } }),
+  );
+  await vi.waitFor(() => admin.request("GET", bindingOf(again, "write-second")), PATIENCE);
 });
 
 it("reports a JobSet that is opted in but was created without injection, and no other", async () => {

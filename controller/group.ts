@@ -1,0 +1,134 @@
+// What the controller knows of one group: its JobSet, Jobs, Pods and InPlaceRestart, with every number that a decision
+// needs kept up to date as events arrive. O(1) work per Pod event; a Job event costs its own Pods, a new epoch all Pods.
+// Plain data, changed only by the functions of observe.ts. It may be rebuilt from the cluster at any time: all that is
+// lost then is the chance to see one failure early.
+import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
+import type { Job } from "../src/api/job.ts";
+import type { JobSet } from "../src/api/jobset.ts";
+import type { Pod } from "../src/api/pod.ts";
+import type { Finding } from "./detect.ts";
+import type { Stage } from "./stages.ts";
+
+/**
+ * Where a Pod stands. `live`: its epoch counts. `ending`: it may still run a worker, so no later epoch may start beside
+ * it. `succeeded` and `failed`: it never runs again. `outside`: not proved to belong to the group.
+ */
+export type Standing = "live" | "ending" | "succeeded" | "failed" | "outside";
+
+/** One run of a worker container, and the event with which it was first seen. */
+export interface Run {
+  readonly id: string;
+  readonly seenAt: number;
+}
+
+export interface Member {
+  readonly pod: Pod;
+  /** The event with which the Pod was first seen. What it showed then may be older than this process. */
+  readonly firstSeenAt: number;
+  /** By container name. */
+  readonly runs: ReadonlyMap<string, Run>;
+  readonly standing: Standing;
+  /** Its workers of the synced epoch run. */
+  readonly running: boolean;
+  readonly ready: boolean;
+}
+
+export interface Slot {
+  /** UIDs of the live Pods in it: two only while the Job controller corrects itself. */
+  readonly live: Set<string>;
+  done: boolean;
+}
+
+export interface ChildJob {
+  readonly job: Job;
+  /** By completion index. Kept when a Pod is gone: a slot that succeeded stays done. */
+  readonly slots: Map<number, Slot>;
+}
+
+/** The numbers of one stage. */
+export interface StageTally {
+  readonly stage: Stage;
+  /** Jobs that exist and may run Pods. */
+  startedJobs: number;
+  /** Slots that are done, and slots that are done or hold a live Pod. */
+  done: number;
+  occupied: number;
+  /** Live Pods by epoch; those that have none yet are unpublished. */
+  readonly epochs: Map<number, number>;
+  unpublished: number;
+  ending: number;
+  running: number;
+  ready: number;
+}
+
+/** Evidence that an epoch has ended for one slot. */
+export interface Loss extends Finding {
+  readonly stage: string;
+  readonly epoch: number;
+  readonly job: string;
+  readonly index: number;
+  /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
+  readonly runSeenAt?: number;
+  /** When the evidence was seen, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface Group {
+  jobSet: JobSet | undefined;
+  failExitCodes: readonly number[];
+  /** By name, in the order of the JobSet. */
+  stages: ReadonlyMap<string, StageTally>;
+  /** By UID. */
+  readonly jobs: Map<string, ChildJob>;
+  readonly members: Map<string, Member>;
+  /** UIDs of the Pods that a Job controls, by the Job's UID, whether or not the Job is known yet. */
+  readonly podsByJob: Map<string, Set<string>>;
+  /** By the UID of the Pod, first seen first: the first is the one to blame. */
+  readonly losses: Map<string, Loss>;
+  /** Pods whose epoch cannot be read. */
+  readonly malformed: Set<string>;
+  /** What was already reported about a Pod, by its UID. */
+  readonly reported: Map<string, string>;
+  object: InPlaceRestart | undefined;
+  /** When the object last changed, in milliseconds since 1970. */
+  objectChangedAt: number;
+  /** Counts events. */
+  tick: number;
+  /** Runs seen up to this event belong to earlier epochs. */
+  baseline: number;
+  /** The JobSet was suspended at some time since the last sync. */
+  suspensionSeen: boolean;
+}
+
+export function newGroup(): Group {
+  return {
+    jobSet: undefined,
+    failExitCodes: [],
+    stages: new Map(),
+    jobs: new Map(),
+    members: new Map(),
+    podsByJob: new Map(),
+    losses: new Map(),
+    malformed: new Set(),
+    reported: new Map(),
+    object: undefined,
+    objectChangedAt: 0,
+    tick: 0,
+    baseline: 0,
+    suspensionSeen: false,
+  };
+}
+
+export function newTally(stage: Stage): StageTally {
+  return {
+    stage,
+    startedJobs: 0,
+    done: 0,
+    occupied: 0,
+    epochs: new Map(),
+    unpublished: 0,
+    ending: 0,
+    running: 0,
+    ready: 0,
+  };
+}

@@ -1,0 +1,101 @@
+// What people see of a group: phase, ready count and conditions, derived from the epochs and the Pods. Nothing here is
+// read back by a decision except the time since which the group waits. Pure.
+import type { InPlaceRestartStatus, Phase } from "../src/api/in-place-restart.ts";
+import type { JobSet } from "../src/api/jobset.ts";
+import type { Condition } from "../src/api/metadata.ts";
+import type { Group } from "./group.ts";
+import { openRecord } from "./history.ts";
+import { participants } from "./startup-order.ts";
+
+type Status = InPlaceRestartStatus;
+
+export const CONDITION = {
+  /** Every worker whose turn has come runs. */
+  ready: "Ready",
+  /** The group waits for all of its Pods to reach the next epoch. */
+  atBarrier: "AtBarrier",
+  /** It has waited for longer than a start takes. */
+  stalled: "Stalled",
+  budgetSpent: "BudgetSpent",
+} as const;
+
+export function present(group: Group, jobSet: JobSet, status: Status, now: number): Status {
+  const phase = phaseOf(group, jobSet, status);
+  const atBarrier = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch === status.syncedEpoch;
+  const reason = jobSet.suspended ? "Suspended" : phase;
+  const ready: Finding = { type: CONDITION.ready, status: phase === "Running", reason, message: READY_MESSAGES[phase] };
+  const barrier: Finding = {
+    type: CONDITION.atBarrier,
+    status: atBarrier,
+    reason,
+    message: atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : "",
+  };
+  const lifted: Finding = { type: CONDITION.stalled, status: false, reason: "Lifted", message: "" };
+  const findings = [ready, barrier, ...(!atBarrier && isKnown(status, lifted.type) ? [lifted] : [])];
+  let { conditions } = status;
+  for (const finding of findings) conditions = withCondition(conditions, finding, now);
+  return { ...status, phase, ready: readyText(group), conditions };
+}
+
+interface Finding {
+  readonly type: string;
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function withCondition(conditions: readonly Condition[], finding: Finding, now: number): readonly Condition[] {
+  const status = finding.status ? "True" : "False";
+  const before = conditions.find(({ type }) => type === finding.type);
+  const since = before?.status === status ? before.lastTransitionTime : undefined;
+  const after: Condition = { ...finding, status, lastTransitionTime: since ?? timestamp(now) };
+  return before === undefined
+    ? [...conditions, after]
+    : conditions.map((condition) => (condition.type === finding.type ? after : condition));
+}
+
+/** RFC 3339 with milliseconds. */
+export function timestamp(now: number): string {
+  return new Date(now).toISOString();
+}
+
+const READY_MESSAGES: Readonly<Record<Phase, string>> = {
+  Starting: "the workers have not started yet",
+  Running: "every worker runs",
+  Restarting: "the group restarts in place",
+  Completed: "the JobSet has completed",
+  Failed: "the JobSet has failed",
+};
+
+function isKnown({ conditions }: Status, type: string): boolean {
+  return conditions.some((condition) => condition.type === type);
+}
+
+function phaseOf(group: Group, jobSet: JobSet, status: Status): Phase {
+  if (jobSet.outcome !== "none") return jobSet.outcome;
+  if (isKnown(status, CONDITION.budgetSpent)) return "Failed";
+  const last = status.history.at(-1);
+  if (openRecord(status) !== undefined && !jobSet.suspended) return "Restarting";
+  if (status.deprecatedEpoch === status.syncedEpoch) return "Starting";
+  if (allRunning(group, status)) return "Running";
+  if (last?.toEpoch === status.syncedEpoch && last.allRunning === undefined) return "Restarting";
+  return status.phase === "Running" ? "Running" : "Starting";
+}
+
+/** Whether every worker whose stage is not held runs in the synced epoch. */
+export function allRunning(group: Group, { held, deprecatedEpoch, syncedEpoch }: Status): boolean {
+  return (
+    deprecatedEpoch < syncedEpoch &&
+    participants(group).every(
+      ({ stage, running, done, startedJobs }) =>
+        held.includes(stage.name) || startedJobs === 0 || running + done >= stage.slots,
+    )
+  );
+}
+
+function readyText(group: Group): string {
+  const stages = participants(group);
+  const expected = stages.reduce((sum, { stage }) => sum + stage.slots, 0);
+  const ready = stages.reduce((sum, tally) => sum + tally.ready + tally.done, 0);
+  return `${ready}/${expected}`;
+}

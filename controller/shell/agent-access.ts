@@ -1,0 +1,133 @@
+// Lets the agents of a JobSet in: RoleBindings for the service accounts of its Pods, which end with the JobSet. Workers share
+// the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
+// patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import type { JobSet } from "../../src/api/jobset.ts";
+import { AGENT } from "../../src/api/names.ts";
+import { hasStatus } from "../../src/kube/api-error.ts";
+import { ownedBy, type WritingClient } from "./requests.ts";
+
+/** The roles of manifests/agent. Readers by what the agent follows. */
+const ROLE = {
+  reader: "reprise-agent-reader",
+  jobSetReader: "reprise-agent-jobset-reader",
+  writer: "reprise-agent-writer",
+} as const;
+
+/**
+ * How long the RoleBindings are trusted to be there and to suffice. Somebody may delete one, or take from an account the right of its
+ * own; watching every RoleBinding of the cluster for that would show the controller more than it needs to know.
+ */
+const TRUST_MS = 5 * 60_000;
+
+export class AgentAccess {
+  readonly #client: WritingClient;
+  readonly #now: () => number;
+  /** For which JobSet there is access, and when that was last certain; by the key of the group. */
+  readonly #known = new Map<string, { readonly uid: string; readonly at: number }>();
+
+  constructor(client: WritingClient, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /** Returns when to look again, in milliseconds from now. */
+  async ensure(key: string, jobSet: JobSet, signal: AbortSignal): Promise<number | undefined> {
+    if (jobSet.outcome !== "none" || jobSet.deletionTimestamp !== undefined) return undefined;
+    const known = this.#known.get(key);
+    const trusted = known?.uid === jobSet.uid ? known.at + TRUST_MS - this.#now() : 0;
+    if (trusted > 0) return trusted;
+    const accounts = agentAccounts(jobSet);
+    const keepsOwnAttempts = jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
+    const dependent = await this.#withoutOwnRight(jobSet.namespace, accounts, signal);
+    await this.#bind(jobSet, "read", keepsOwnAttempts ? ROLE.jobSetReader : ROLE.reader, accounts, signal);
+    // One each: which accounts need it may change.
+    for (const account of dependent) await this.#bind(jobSet, `write-${account}`, ROLE.writer, [account], signal);
+    this.#known.set(key, { uid: jobSet.uid, at: this.#now() });
+    return TRUST_MS;
+  }
+
+  /** The JobSet is gone, and its RoleBindings go with it. */
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+
+  /** The accounts that cannot patch Pods, or can only because another JobSet's agents need it. */
+  async #withoutOwnRight(
+    namespace: string,
+    accounts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const dependent: string[] = [];
+    for (const account of accounts) {
+      const may = (attributes: Readonly<Record<string, string>>) => this.#may(namespace, account, attributes, signal);
+      const { group, plural: resource } = IN_PLACE_RESTART;
+      if (
+        !(await may({ verb: "patch", group: "", resource: "pods" })) ||
+        (await may({ verb: "join", group, resource }))
+      ) {
+        dependent.push(account);
+      }
+    }
+    return dependent;
+  }
+
+  async #may(
+    namespace: string,
+    account: string,
+    attributes: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const spec = {
+      user: `system:serviceaccount:${namespace}:${account}`,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+      resourceAttributes: { namespace, ...attributes },
+    };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    const answer = await this.#client.request("POST", path, { body, signal });
+    return asMap(answer["status"])["allowed"] === true;
+  }
+
+  async #bind(
+    jobSet: JobSet,
+    purpose: string,
+    role: string,
+    accounts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (accounts.length === 0) return;
+    const { namespace, name, uid } = jobSet;
+    const body = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: {
+        // With part of the UID, so that a JobSet made anew never relies on what is collected with its predecessor.
+        name: `reprise-agent-${purpose}-${name}-${uid.slice(0, 8)}`,
+        ownerReferences: [ownedBy(jobSet)],
+      },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+      subjects: accounts.map((account) => ({ kind: "ServiceAccount", name: account, namespace })),
+    };
+    const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`;
+    try {
+      await this.#client.request("POST", path, { body, signal });
+    } catch (error) {
+      // It is there already.
+      if (!hasStatus(error, 409)) throw error;
+    }
+  }
+}
+
+/** The service accounts of the Pods that have an agent. */
+function agentAccounts(jobSet: JobSet): readonly string[] {
+  const accounts = jobSet.replicatedJobs.flatMap(({ template }) => {
+    const podSpec = asMap(asMap(asMap(template["spec"])["template"])["spec"]);
+    const hasAgent = asList(podSpec["initContainers"]).some((item) => asMap(item)["name"] === AGENT.container);
+    if (!hasAgent) return [];
+    // The second is the old name of the field, which the API still takes; without either, Pods get this account.
+    return [asText(podSpec["serviceAccountName"]) || asText(podSpec["serviceAccount"]) || "default"];
+  });
+  return [...new Set(accounts)].sort();
+}

@@ -1,0 +1,92 @@
+// Every group of the cluster, kept up to date by the watches. A change goes to the group that it names, and that group is
+// to be looked at again. It decides nothing, and a group of which nothing exists any more is forgotten.
+import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
+import type { Job } from "../../src/api/job.ts";
+import type { JobSet } from "../../src/api/jobset.ts";
+import { JOBSET } from "../../src/api/names.ts";
+import type { Pod } from "../../src/api/pod.ts";
+import type { Change } from "../../src/kube/projected-cache.ts";
+import { type Group, newGroup } from "../group.ts";
+import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../observe.ts";
+
+export interface GroupsOptions {
+  /** Something about a group with a JobSet changed, or it lost its JobSet. */
+  readonly onChange: (key: string) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** By namespace and name of the JobSet, in the form "namespace/name". */
+export class Groups {
+  readonly #options: GroupsOptions;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+  }
+
+  get(key: string): Group | undefined {
+    return this.#groups.get(key);
+  }
+
+  keys(): Iterable<string> {
+    return this.#groups.keys();
+  }
+
+  values(): Iterable<Group> {
+    return this.#groups.values();
+  }
+
+  jobSetChanged(change: Change<JobSet>): void {
+    this.#change(change.key, (group, now) => {
+      observeJobSet(group, change.kind === "deleted" ? undefined : change.item, now);
+    });
+  }
+
+  jobChanged({ kind, uid, item }: Change<Job>): void {
+    const { controller, namespace } = item;
+    if (controller?.kind !== JOBSET.kind) return;
+    this.#change(`${namespace}/${controller.name}`, (group, now) => {
+      if (kind === "deleted") forgetJob(group, uid, now);
+      else observeJob(group, item, now);
+    });
+  }
+
+  podChanged(change: Change<Pod>): void {
+    const { kind, uid, item } = change;
+    const key = groupOf(item);
+    // A label can be changed; the Pod leaves one group and enters another.
+    if (kind === "updated" && groupOf(change.old) !== key) {
+      this.#change(groupOf(change.old), (group, now) => forgetPod(group, uid, now));
+    }
+    this.#change(key, (group, now) => {
+      // The last state tells how the Pod ended, and may come with its deletion only.
+      observePod(group, item, now);
+      if (kind === "deleted") forgetPod(group, uid, now);
+    });
+  }
+
+  objectChanged(change: Change<InPlaceRestart>): void {
+    this.#change(change.key, (group, now) => {
+      observeObject(group, change.kind === "deleted" ? undefined : change.item, now);
+    });
+  }
+
+  #change(key: string, observe: (group: Group, now: number) => void): void {
+    const group = this.#groups.get(key) ?? newGroup();
+    const hadJobSet = group.jobSet !== undefined;
+    observe(group, this.#options.now());
+    if (isEmpty(group)) this.#groups.delete(key);
+    else this.#groups.set(key, group);
+    if (hadJobSet || group.jobSet !== undefined) this.#options.onChange(key);
+  }
+}
+
+/** By its label, which anybody may write: the group itself asks for proof. */
+function groupOf({ namespace, jobSetName }: Pod): string {
+  return `${namespace}/${jobSetName}`;
+}
+
+function isEmpty({ jobSet, object, jobs, members }: Group): boolean {
+  return jobSet === undefined && object === undefined && jobs.size === 0 && members.size === 0;
+}

@@ -1,0 +1,146 @@
+// What the controller counts. Every label value comes from a fixed list, and all series exist from the start, so that a rate
+// over the first failure is not lost.
+import { Counter, Gauge, type Registry } from "prom-client";
+import {
+  type InPlaceRestartStatus,
+  PHASES,
+  type Phase,
+  RESTART_REASONS,
+  type RestartSteps,
+} from "../../src/api/in-place-restart.ts";
+import { latencyHistogram } from "../../src/telemetry/metrics.ts";
+import type { Decision } from "../decide.ts";
+
+/** What is watched, as the metrics and the log call it. */
+export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "plain-jobsets"] as const;
+export type Watched = (typeof WATCHED)[number];
+
+/** Numbers that are read when somebody asks for them. */
+export interface Readings {
+  readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
+  readonly notInjected: () => number;
+  readonly queueDepth: () => number;
+  readonly isLeader: () => boolean;
+  readonly eventsDropped: () => number;
+}
+
+export interface ControllerMetrics {
+  decided(kind: Decision["kind"]): void;
+  /** A status was replaced by another. */
+  written(before: InPlaceRestartStatus | undefined, after: InPlaceRestartStatus): void;
+  /** `conflict`: the view was old, which the next look mends. */
+  reconcileFailed(why: "conflict" | "error"): void;
+  relisted(watched: Watched): void;
+  watchFailed(watched: Watched): void;
+  /** Call once, when everything that is read exists. */
+  read(readings: Readings): void;
+}
+
+const DECISIONS: Readonly<Record<Decision["kind"], true>> = { create: true, delete: true, write: true, fail: true };
+
+/** The parts of a recovery, each from one step to the next, and all of it. */
+const PARTS: readonly { readonly part: string; readonly from: keyof RestartSteps; readonly to: keyof RestartSteps }[] =
+  [
+    { part: "deprecate", from: "failureSeen", to: "deprecated" },
+    { part: "restart", from: "deprecated", to: "allRestarted" },
+    { part: "sync", from: "allRestarted", to: "synced" },
+    { part: "run", from: "synced", to: "allRunning" },
+    { part: "total", from: "failureSeen", to: "allRunning" },
+  ];
+
+export function createControllerMetrics(registry: Registry): ControllerMetrics {
+  const registers = [registry];
+  const decisions = new Counter({
+    name: "reprise_controller_decisions_total",
+    help: "Decisions carried out, by kind.",
+    labelNames: ["kind"] as const,
+    registers,
+  });
+  const restarts = new Counter({
+    name: "reprise_controller_restarts_total",
+    help: "Group restarts that reached their next epoch, by cause, and whether they count towards the budget.",
+    labelNames: ["cause", "counted"] as const,
+    registers,
+  });
+  const recovery = latencyHistogram(registry, {
+    name: "reprise_controller_recovery_seconds",
+    help: "Time of each part of a group restart, from the failure that was seen to all workers running.",
+    labelNames: ["part"],
+  });
+  const failures = new Counter({
+    name: "reprise_controller_reconcile_failures_total",
+    help: "Looks at a group that ended with a refused or failed request, and are repeated.",
+    labelNames: ["why"] as const,
+    registers,
+  });
+  const relists = new Counter({
+    name: "reprise_controller_relists_total",
+    help: "Times that a whole collection was listed again because the API server had forgotten the watch's place.",
+    labelNames: ["resource"] as const,
+    registers,
+  });
+  const watchErrors = new Counter({
+    name: "reprise_controller_watch_errors_total",
+    help: "Failed list and watch requests.",
+    labelNames: ["resource"] as const,
+    registers,
+  });
+  for (const kind of Object.keys(DECISIONS)) decisions.labels({ kind }).inc(0);
+  for (const cause of RESTART_REASONS) {
+    for (const counted of ["true", "false"]) restarts.labels({ cause, counted }).inc(0);
+  }
+  for (const { part } of PARTS) recovery.zero({ part });
+  for (const why of ["conflict", "error"]) failures.labels({ why }).inc(0);
+  for (const resource of WATCHED) for (const counter of [relists, watchErrors]) counter.labels({ resource }).inc(0);
+
+  return {
+    decided: (kind) => decisions.labels({ kind }).inc(),
+    written(before, after) {
+      const [was, is] = [before?.history.at(-1), after.history.at(-1)];
+      if (is === undefined) return;
+      const isSame = was?.fromEpoch === is.fromEpoch;
+      if (is.synced !== undefined && !(isSame && was?.synced !== undefined)) {
+        restarts.labels({ cause: is.cause.reason, counted: String(is.counted) }).inc();
+      }
+      if (is.allRunning === undefined || (isSame && was?.allRunning !== undefined)) return;
+      for (const { part, from, to } of PARTS) {
+        const seconds = (Date.parse(is[to] ?? "") - Date.parse(is[from] ?? "")) / 1_000;
+        if (seconds >= 0) recovery.labels({ part }).observe(seconds);
+      }
+    },
+    reconcileFailed: (why) => failures.labels({ why }).inc(),
+    relisted: (resource) => relists.labels({ resource }).inc(),
+    watchFailed: (resource) => watchErrors.labels({ resource }).inc(),
+    read: (readings) => registerReadings(registry, readings),
+  };
+}
+
+function registerReadings(registry: Registry, readings: Readings): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge(
+    "reprise_controller_not_injected",
+    "JobSets that are opted in and were created without injection.",
+    readings.notInjected,
+  );
+  gauge("reprise_controller_queue_depth", "Groups that wait to be looked at.", readings.queueDepth);
+  gauge("reprise_controller_leader", "1 while this replica leads.", () => (readings.isLeader() ? 1 : 0));
+  gauge("reprise_controller_events_dropped", "Occurrences that no Event tells about.", readings.eventsDropped);
+  new Gauge({
+    name: "reprise_controller_groups",
+    help: "Groups by phase.",
+    labelNames: ["phase"] as const,
+    registers: [registry],
+    collect() {
+      const counts = readings.groupsByPhase();
+      for (const phase of PHASES) this.labels({ phase }).set(counts.get(phase) ?? 0);
+    },
+  });
+}

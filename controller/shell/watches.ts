@@ -1,0 +1,91 @@
+// What the controller watches: six collections, each with a selector that keeps the rest of the cluster away.
+import type { JsonObject } from "../../src/api/admission.ts";
+import { IN_PLACE_RESTART, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
+import { readJob } from "../../src/api/job.ts";
+import { readJobSet } from "../../src/api/jobset.ts";
+import { readIdentity } from "../../src/api/metadata.ts";
+import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { readPod } from "../../src/api/pod.ts";
+import type { InjectionSettings } from "../../src/inject/settings.ts";
+import type { Change } from "../../src/kube/projected-cache.ts";
+import { type CollectionReader, Reflector, type ReflectorStage } from "../../src/kube/reflector.ts";
+import type { Groups } from "./groups.ts";
+import type { Watched } from "./metrics.ts";
+import { type NotInjected, readPlainJobSet } from "./not-injected.ts";
+import { JOBSET_API } from "./requests.ts";
+
+export interface WatchesOptions {
+  readonly client: CollectionReader;
+  readonly groups: Groups;
+  readonly notInjected: NotInjected;
+  readonly injection: InjectionSettings;
+  readonly onError: (watched: Watched, error: unknown, stage: ReflectorStage) => void;
+  readonly onRelist: (watched: Watched) => void;
+}
+
+interface Watch {
+  readonly watched: Watched;
+  readonly reflector: Pick<Reflector<unknown>, "synced" | "whenSynced" | "start" | "stop">;
+}
+
+const INJECTED = `${LABEL.injected}=true`;
+const JOBSETS = `/apis/${JOBSET_API}/${JOBSET.plural}`;
+
+export class Watches {
+  readonly #watches: readonly Watch[];
+
+  constructor(options: WatchesOptions) {
+    const { client, groups, notInjected, injection } = options;
+    const watch = <T>(
+      watched: Watched,
+      path: string,
+      labelSelector: string,
+      project: (raw: JsonObject) => T,
+      onChange: (change: Change<T>) => void,
+    ): Watch => ({
+      watched,
+      reflector: new Reflector({
+        client,
+        path,
+        ...(labelSelector === "" ? {} : { labelSelector }),
+        project,
+        onChange,
+        onError: (error, stage) => options.onError(watched, error, stage),
+        onRelist: () => options.onRelist(watched),
+      }),
+    });
+    const objects = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;
+    this.#watches = [
+      watch("jobsets", JOBSETS, INJECTED, readJobSet, (change) => groups.jobSetChanged(change)),
+      // Jobs of plain JobSets too: only their Pods carry the label.
+      watch("jobs", "/apis/batch/v1/jobs", JOBSET.nameKey, readJob, (change) => groups.jobChanged(change)),
+      watch("pods", "/api/v1/pods", INJECTED, readPod, (change) => groups.podChanged(change)),
+      watch("inplacerestarts", objects, "", readInPlaceRestart, (change) => groups.objectChanged(change)),
+      watch("namespaces", "/api/v1/namespaces", `${LABEL.injection}=enabled`, readIdentity, (change) =>
+        notInjected.namespaceChanged(change),
+      ),
+      watch(
+        "plain-jobsets",
+        JOBSETS,
+        `!${LABEL.injected}`,
+        (raw) => readPlainJobSet(raw, injection),
+        (change) => notInjected.jobSetChanged(change),
+      ),
+    ];
+  }
+
+  /** What has not been listed yet. */
+  get missing(): readonly Watched[] {
+    return this.#watches.filter(({ reflector }) => !reflector.synced).map(({ watched }) => watched);
+  }
+
+  /** Resolves when everything was listed once; until then nothing may be decided. */
+  async start(): Promise<void> {
+    for (const { reflector } of this.#watches) reflector.start();
+    await Promise.all(this.#watches.map(({ reflector }) => reflector.whenSynced()));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#watches.map(({ reflector }) => reflector.stop()));
+  }
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { Scene } from "./testing/scene.ts";
+
+const ORDER = { driver: { pods: 1 }, workers: { pods: 2 } };
+const [DRIVER, W0, W1] = ["driver-0/0", "workers-0/0", "workers-0/1"];
+
+/** The driver runs; JobSet has not created the workers yet. */
+function driverRuns(): Scene {
+  const scene = new Scene(ORDER, { startupOrder: "InOrder" }).settle().job("driver-0").at(1, DRIVER).settle();
+  return scene.runs("a", DRIVER).settle();
+}
+
+/** Everything runs in epoch 1. */
+function allRun(): Scene {
+  return driverRuns().job("workers-0").at(1, W0, W1).settle().runs("a", W0, W1).settle();
+}
+
+describe("a stage that starts later", () => {
+  it("does not keep the first from starting", () => {
+    const scene = driverRuns();
+    expect(scene.epochs).toBe("0/1");
+    expect(scene.status).toMatchObject({ held: ["workers"], phase: "Running" });
+  });
+
+  it("waits in the running epoch until all of its Pods are there, and disturbs nobody", () => {
+    const scene = driverRuns().job("workers-0").at(1, W0).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, held: ["workers"] });
+    scene.at(1, W1).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, held: [], restarts: 0, history: [] });
+  });
+
+  it("may lose Pods while it waits: nothing of theirs runs yet", () => {
+    const scene = driverRuns().job("workers-0").at(1, W0).pod(W0, { phase: "Failed" }).settle();
+    expect(scene.epochs).toBe("0/1");
+    scene.at(1, `${W0}#2`, W1).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, held: [], history: [] });
+  });
+
+  it("and whose Pods took the next epoch makes a restart that is not counted", () => {
+    const scene = driverRuns().job("workers-0").at(2, W0).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 1, history: [{ cause: { pod: W0 }, counted: false }] });
+    scene.at(2, DRIVER, W1).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0 });
+  });
+
+  it("while another fails joins the restart", () => {
+    const scene = driverRuns().job("workers-0").at(1, W0).fails(DRIVER, "a").settle();
+    expect(scene.epochs).toBe("1/1");
+    scene.at(2, DRIVER, W0).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.at(2, W1).settle().status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 1 });
+  });
+});
+
+describe("after a group restart", () => {
+  it("a later stage is held until the one before it is ready in the new epoch", () => {
+    const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"] });
+    // What the driver showed before the restart does not count.
+    scene.runs("a", DRIVER).settle();
+    expect(scene.status.held).toEqual(["workers"]);
+    expect(scene.runs("b", DRIVER).settle().status).toMatchObject({ held: [], phase: "Restarting" });
+    expect(scene.runs("b", W0, W1).settle().status).toMatchObject({ phase: "Running", restarts: 1 });
+  });
+
+  it("a controller that is killed still lets the later stage go", () => {
+    const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1).settle();
+    scene.runs("b", DRIVER).restartController().settle();
+    expect(scene.status.held).toEqual([]);
+  });
+
+  it("stages that JobSet recreates in their order do not wait for each other", () => {
+    const scene = allRun().job("driver-0", { deletionTimestamp: "2026-01-01T00:00:00Z" });
+    scene.job("workers-0", { deletionTimestamp: "2026-01-01T00:00:00Z" }).settle();
+    for (const slot of [DRIVER, W0, W1]) scene.forgetPod(slot);
+    scene.forgetJob("driver-0").forgetJob("workers-0").settle().job("driver-0").at(2, `${DRIVER}#2`).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0 });
+  });
+});
+
+describe("dependsOn", () => {
+  const dependsOn = (status: "Ready" | "Complete") => ({
+    ...ORDER,
+    workers: { pods: 2, dependsOn: [{ name: "driver", status }] },
+  });
+
+  it("Complete holds a stage until the other has succeeded, not merely until it is ready", () => {
+    const scene = new Scene(dependsOn("Complete")).settle().job("driver-0").at(1, DRIVER).settle().runs("a", DRIVER);
+    scene.job("workers-0").at(1, W0, W1).settle();
+    expect(scene.status.held).toEqual(["workers"]);
+    expect(scene.pod(DRIVER, { phase: "Succeeded" }).settle().status.held).toEqual([]);
+  });
+
+  it.each(["Ready", "Complete"] as const)("%s is met for good when the other has succeeded", (status) => {
+    const scene = new Scene(dependsOn(status))
+      .settle()
+      .job("driver-0")
+      .at(1, DRIVER)
+      .settle()
+      .runs("a", DRIVER)
+      .settle();
+    scene.pod(DRIVER, { phase: "Succeeded" }).job("workers-0").at(1, W0, W1).settle().runs("a", W0, W1).settle();
+    scene.fails(W0, "a").settle().at(2, W0, W1).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: [], restarts: 1 });
+  });
+
+  it("lets independent stages go one by one", () => {
+    const on = [{ name: "driver", status: "Ready" }] as const;
+    const stages = { driver: { pods: 1 }, workers: { pods: 2, dependsOn: on }, evaluators: { pods: 1, dependsOn: on } };
+    const scene = new Scene(stages).settle().job("driver-0").at(1, DRIVER).settle().runs("a", DRIVER).settle();
+    expect(scene.status.held).toEqual(["workers", "evaluators"]);
+    scene.job("workers-0").job("evaluators-0").at(1, "evaluators-0/0").settle();
+    expect(scene.status.held).toEqual(["workers"]);
+    expect(scene.at(1, W0, W1).settle().status.held).toEqual([]);
+  });
+});
+
+describe("a resumption in order", () => {
+  it("does not wait for stages whose Jobs are still suspended", () => {
+    const scene = allRun().changeJobSet({ suspended: true });
+    scene.job("driver-0", { suspended: true }).job("workers-0", { suspended: true }).settle();
+    for (const slot of [DRIVER, W0, W1]) scene.forgetPod(slot);
+    scene.changeJobSet({ suspended: false }).job("driver-0", { suspended: false }).at(2, `${DRIVER}#2`).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0, history: [] });
+  });
+
+  it("waits until the Pods of a suspended stage are really gone", () => {
+    const scene = allRun().changeJobSet({ suspended: true });
+    scene.job("driver-0", { suspended: true }).job("workers-0", { suspended: true }).settle().forgetPod(DRIVER);
+    scene.changeJobSet({ suspended: false }).job("driver-0", { suspended: false }).at(2, `${DRIVER}#2`).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetPod(W0).forgetPod(W1).settle().epochs).toBe("1/2");
+  });
+});

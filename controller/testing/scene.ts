@@ -1,0 +1,243 @@
+// A group for tests, said in domain words: what the watches deliver, what the controller decides, carried out at once.
+import { type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
+import type { Job } from "../../src/api/job.ts";
+import type { Dependency, JobSet } from "../../src/api/jobset.ts";
+import { AGENT } from "../../src/api/names.ts";
+import type { ContainerState, Pod } from "../../src/api/pod.ts";
+import { type Decision, decide, type Notice, type Verdict } from "../decide.ts";
+import { type Group, newGroup } from "../group.ts";
+import {
+  forgetJob,
+  forgetPod,
+  noteReported,
+  observeJob,
+  observeJobSet,
+  observeObject,
+  observePod,
+} from "../observe.ts";
+
+export interface StageParts {
+  readonly replicas?: number;
+  readonly pods: number;
+  readonly dependsOn?: readonly Dependency[];
+}
+
+export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Evicted", message: "" } as const;
+export const DELETED = { timestamp: "2026-01-01T00:00:00Z", graceSeconds: 30 } as const;
+const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
+
+const TEMPLATE = {
+  spec: {
+    template: {
+      spec: {
+        initContainers: [{ name: AGENT.container }],
+        containers: [{ name: "main", restartPolicyRules: [{ action: "RestartAllContainers" }] }, { name: "logger" }],
+      },
+    },
+  },
+};
+
+export class Scene {
+  /** Milliseconds since 1970; tests move it. */
+  now = Date.UTC(2026, 0, 1);
+  group: Group = newGroup();
+  /** Everything that was told, in order. */
+  readonly notices: Notice[] = [];
+  readonly #stages: ReadonlyMap<string, StageParts>;
+  #jobSet: JobSet;
+  readonly #pods = new Map<string, Pod>();
+  readonly #jobs = new Map<string, Job>();
+  #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
+  #version = 0;
+
+  constructor(stages: Readonly<Record<string, StageParts>> = { workers: { pods: 2 } }, jobSet: Partial<JobSet> = {}) {
+    this.#stages = new Map(Object.entries(stages));
+    this.#jobSet = {
+      name: "train",
+      namespace: "ml",
+      uid: "js",
+      resourceVersion: "1",
+      labels: {},
+      annotations: {},
+      suspended: false,
+      replicatedJobs: Object.entries(stages).map(([name, { replicas = 1, pods, dependsOn = [] }]) => {
+        return { name, replicas, parallelism: pods, completions: pods, dependsOn, template: TEMPLATE };
+      }),
+      startupOrder: "AnyOrder",
+      failurePolicy: { maxRestarts: 3, restartStrategy: "Recreate" },
+      conditions: [],
+      restarts: 0,
+      restartsCountTowardsMax: 0,
+      outcome: "none",
+      ...jobSet,
+    };
+    observeJobSet(this.group, this.#jobSet, this.now);
+  }
+
+  get status(): InPlaceRestartStatus {
+    const status = this.group.object?.status;
+    if (status === undefined) throw new Error("the scene has no status yet");
+    return status;
+  }
+
+  /** deprecatedEpoch/syncedEpoch. */
+  get epochs(): string {
+    return `${this.status.deprecatedEpoch}/${this.status.syncedEpoch}`;
+  }
+
+  changeJobSet(change: Partial<JobSet>): this {
+    this.#jobSet = { ...this.#jobSet, ...change };
+    observeJobSet(this.group, this.#jobSet, this.now);
+    return this;
+  }
+
+  /** The Job of a stage, created or changed. */
+  job(name: string, change: Partial<Job> = {}): this {
+    const [stage = "", index = "0"] = name.split("-");
+    const pods = this.#stages.get(stage)?.pods ?? 1;
+    const job: Job = {
+      name: `train-${name}`,
+      namespace: "ml",
+      uid: name,
+      resourceVersion: "1",
+      controller: { kind: "JobSet", name: "train", uid: this.#jobSet.uid },
+      replicatedJob: stage,
+      jobIndex: Number(index),
+      suspended: false,
+      parallelism: pods,
+      completions: pods,
+      completedIndexes: [],
+      succeeded: 0,
+      ready: 0,
+      outcome: "none",
+      ...this.#jobs.get(name),
+      ...change,
+    };
+    this.#jobs.set(name, job);
+    observeJob(this.group, job, this.now);
+    return this;
+  }
+
+  forgetJob(name: string): this {
+    this.#jobs.delete(name);
+    forgetJob(this.group, name, this.now);
+    return this;
+  }
+
+  /** A Pod such as "workers-0/1" (Job and index), created or changed; "workers-0/1#2" is its replacement. */
+  pod(slot: string, change: Partial<Pod> = {}): this {
+    const [job = "", rest = "0"] = slot.split("/");
+    const [index] = rest.split("#");
+    const pod: Pod = {
+      name: slot,
+      namespace: "ml",
+      uid: slot,
+      resourceVersion: "1",
+      controller: { kind: "Job", name: `train-${job}`, uid: job },
+      jobSetName: "train",
+      jobSetUid: this.#jobSet.uid,
+      replicatedJob: job.split("-")[0] ?? "",
+      completionIndex: Number(index),
+      injected: true,
+      safeToForcefullyDelete: false,
+      epoch: { kind: "absent" },
+      phase: "Pending",
+      reason: "",
+      conditions: [],
+      containers: [],
+      ...this.#pods.get(slot),
+      ...change,
+    };
+    this.#pods.set(slot, pod);
+    observePod(this.group, pod, this.now);
+    return this;
+  }
+
+  forgetPod(slot: string): this {
+    this.#pods.delete(slot);
+    forgetPod(this.group, slot, this.now);
+    return this;
+  }
+
+  /** The agents of these Pods publish an epoch. */
+  at(epoch: number, ...slots: readonly string[]): this {
+    for (const slot of slots) this.pod(slot, { epoch: { kind: "present", epoch } });
+    return this;
+  }
+
+  /** The status of the Pod's worker; `run` names the run of the container. */
+  worker(slot: string, run: string, state: ContainerState): this {
+    const isUp = state.kind === "running";
+    const main = { name: "main", init: false, containerID: run, restartCount: 0, started: isUp, ready: isUp, state };
+    const logger = { ...main, name: "logger", containerID: `${run}-logger` };
+    const conditions = isUp ? [READY] : [];
+    return this.pod(slot, { phase: "Running", conditions, containers: [main, logger] });
+  }
+
+  runs(run: string, ...slots: readonly string[]): this {
+    for (const slot of slots) this.worker(slot, `${slot}:${run}`, { kind: "running" });
+    return this;
+  }
+
+  fails(slot: string, run: string, exitCode = 1): this {
+    return this.worker(slot, `${slot}:${run}`, { kind: "terminated", exitCode, reason: "Error" });
+  }
+
+  verdict(): Verdict {
+    return decide(this.group, this.now);
+  }
+
+  /** Carries out one decision, if there is one, as the shell does. */
+  step(): Decision | undefined {
+    const { decision, reports } = this.verdict();
+    for (const { pod, text } of reports) noteReported(this.group, pod.uid, text);
+    if (decision === undefined) return undefined;
+    if (decision.kind === "create") this.store({ jobSetUID: decision.jobSetUid });
+    if (decision.kind === "delete") this.loseObject();
+    if (decision.kind === "fail") this.changeJobSet({ outcome: "Failed" });
+    if (decision.kind === "write" || decision.kind === "fail") {
+      if (decision.status !== undefined) this.store(this.#stored?.spec ?? {}, decision.status);
+      this.notices.push(...decision.notices);
+    }
+    return decision;
+  }
+
+  /** Decides until there is nothing left to decide. */
+  settle(): this {
+    for (let steps = 0; this.step() !== undefined; steps += 1) {
+      // A group comes to rest within a few steps of any event; more is a decision that undoes itself.
+      if (steps > 10) throw new Error("the controller does not come to rest");
+    }
+    return this;
+  }
+
+  store(spec: object, status?: InPlaceRestartStatus): void {
+    this.#version += 1;
+    const metadata = { name: "train", namespace: "ml", uid: "ipr", resourceVersion: String(this.#version) };
+    this.#stored = { metadata, spec, ...(status === undefined ? {} : { status }) };
+    observeObject(this.group, readInPlaceRestart(structuredClone(this.#stored)), this.now);
+  }
+
+  loseObject(): this {
+    this.#stored = undefined;
+    observeObject(this.group, undefined, this.now);
+    return this;
+  }
+
+  /** The controller is killed and another one reads everything anew. */
+  restartController(): this {
+    this.group = newGroup();
+    for (const pod of this.#pods.values()) observePod(this.group, pod, this.now);
+    for (const job of this.#jobs.values()) observeJob(this.group, job, this.now);
+    if (this.#stored !== undefined) observeObject(this.group, readInPlaceRestart(this.#stored), this.now);
+    observeJobSet(this.group, this.#jobSet, this.now);
+    return this;
+  }
+}
+
+/** Two workers, both running in epoch 1. */
+export function runningScene(jobSet: Partial<JobSet> = {}): Scene {
+  const scene = new Scene({ workers: { pods: 2 } }, jobSet).settle().job("workers-0");
+  scene.at(1, "workers-0/0", "workers-0/1").settle();
+  return scene.runs("a", "workers-0/0", "workers-0/1").settle();
+}

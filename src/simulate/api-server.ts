@@ -1,0 +1,146 @@
+// The API server of the simulation: objects with versions, requests that take time or fail, watches that lag. Versions of
+// one kind arrive in order on one watch; nothing is promised between watches.
+import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
+import type { Job } from "../api/job.ts";
+import type { JobSet } from "../api/jobset.ts";
+import type { Pod } from "../api/pod.ts";
+import type { Random } from "./random.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** The InPlaceRestart as it is stored, and as agents read it. */
+export interface StoredObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+  readonly spec: { readonly jobSetUID: string };
+  readonly status?: InPlaceRestartStatus;
+}
+
+export interface Kinds {
+  readonly jobSet: JobSet;
+  readonly job: Job;
+  readonly pod: Pod;
+  readonly object: StoredObject;
+}
+export type Kind = keyof Kinds;
+
+export type Change<K extends Kind> =
+  | { readonly type: "set"; readonly value: Kinds[K] }
+  | { readonly type: "deleted"; readonly value: Kinds[K] };
+
+/** A refusal by the server; "unreachable" may also mean that the request was carried out and its answer lost. */
+export type Refusal = "conflict" | "not-found" | "exists" | "unreachable";
+
+interface Watcher<K extends Kind> {
+  readonly deliver: (change: Change<K>) => void;
+  readyAt: number;
+  open: boolean;
+}
+
+export class ApiServer {
+  readonly #schedule: Schedule;
+  readonly #random: Random;
+  readonly #stores: { readonly [K in Kind]: Map<string, Kinds[K]> } = {
+    jobSet: new Map(),
+    job: new Map(),
+    pod: new Map(),
+    object: new Map(),
+  };
+  readonly #watchers: { readonly [K in Kind]: Set<Watcher<K>> } = {
+    jobSet: new Set(),
+    job: new Set(),
+    pod: new Set(),
+    object: new Set(),
+  };
+  #version = 0;
+  #outageUntil = 0;
+  #slowUntil = 0;
+
+  constructor(schedule: Schedule, random: Random) {
+    this.#schedule = schedule;
+    this.#random = random;
+  }
+
+  /** Nobody reaches the server for a while. */
+  breakFor(ms: number): void {
+    this.#outageUntil = Math.max(this.#outageUntil, this.#schedule.now + ms);
+  }
+
+  /** Watches lag by seconds for a while. */
+  slowDownFor(ms: number): void {
+    this.#slowUntil = Math.max(this.#slowUntil, this.#schedule.now + ms);
+  }
+
+  nextVersion(): string {
+    this.#version += 1;
+    return String(this.#version);
+  }
+
+  get<K extends Kind>(kind: K, key: string): Kinds[K] | undefined {
+    return this.#stores[kind].get(key);
+  }
+
+  list<K extends Kind>(kind: K): readonly Kinds[K][] {
+    return [...this.#stores[kind].values()];
+  }
+
+  set<K extends Kind>(kind: K, key: string, value: Kinds[K]): void {
+    this.#stores[kind].set(key, value);
+    this.#announce(kind, { type: "set", value });
+  }
+
+  delete<K extends Kind>(kind: K, key: string): void {
+    const value = this.#stores[kind].get(key);
+    if (value === undefined) return;
+    this.#stores[kind].delete(key);
+    this.#announce(kind, { type: "deleted", value });
+  }
+
+  /** Sends everything that exists now, then every change, each after a delay of its own. Returns how to stop. */
+  watch<K extends Kind>(kind: K, deliver: (change: Change<K>) => void): () => void {
+    const watcher: Watcher<K> = { deliver, readyAt: 0, open: true };
+    this.#watchers[kind].add(watcher);
+    for (const value of this.list(kind)) this.#send(watcher, { type: "set", value });
+    return () => {
+      watcher.open = false;
+      this.#watchers[kind].delete(watcher);
+    };
+  }
+
+  /** A request on its way there and back. `carryOut` runs at the server; the answer comes later, or never in an outage. */
+  request<T>(carryOut: () => T | Refusal, answer: (result: T | Refusal) => void): void {
+    const there = this.#random.between(1, 15);
+    const back = this.#random.between(1, 15);
+    this.#schedule.after(there, () => {
+      if (this.#isDown()) {
+        this.#schedule.after(200, () => answer("unreachable"));
+        return;
+      }
+      const result = carryOut();
+      this.#schedule.after(back, () => answer(this.#isDown() ? "unreachable" : result));
+    });
+  }
+
+  #isDown(): boolean {
+    return this.#schedule.now < this.#outageUntil;
+  }
+
+  #announce<K extends Kind>(kind: K, change: Change<K>): void {
+    for (const watcher of this.#watchers[kind]) this.#send(watcher, change);
+  }
+
+  #send<K extends Kind>(watcher: Watcher<K>, change: Change<K>): void {
+    const { now } = this.#schedule;
+    const slow = now < this.#slowUntil ? this.#random.between(0, 3_000) : 0;
+    // An outage holds the news back until the watch is open again.
+    const resumed = this.#isDown() ? this.#outageUntil - now + this.#random.between(50, 1_000) : 0;
+    const at = now + resumed + slow + this.#random.between(1, 20);
+    watcher.readyAt = Math.max(watcher.readyAt, at);
+    this.#schedule.after(watcher.readyAt - now, () => {
+      if (watcher.open) watcher.deliver(change);
+    });
+  }
+}

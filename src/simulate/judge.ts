@@ -1,0 +1,91 @@
+// Watches a simulated run from outside and knows what is really true. It notes every breach of the protocol's invariants.
+import type { StoredObject } from "./api-server.ts";
+import type { World } from "./world.ts";
+
+/** A worker process that runs right now. */
+interface RunningWorker {
+  readonly pod: string;
+  readonly jobSetUid: string;
+  readonly stage: string;
+  readonly epoch: number;
+}
+
+export class Judge {
+  readonly #world: World;
+  readonly #running = new Map<string, RunningWorker>();
+  #jobSetUid = "";
+  /** Of the present JobSet, by stage and slot: the highest epoch that was ever published; infinite when it is done. */
+  readonly #reached = new Map<string, Map<string, number>>();
+  readonly #breaches: string[] = [];
+  #syncs = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get breaches(): readonly string[] {
+    return this.#breaches;
+  }
+
+  /** How often a barrier was lifted. */
+  get syncs(): number {
+    return this.#syncs;
+  }
+
+  /** Workers of the present JobSet. */
+  get running(): readonly RunningWorker[] {
+    return [...this.#running.values()].filter(({ jobSetUid }) => jobSetUid === this.#jobSetUid);
+  }
+
+  /** A new JobSet: its slots, by stage, start from nothing. */
+  beginAnew(jobSetUid: string, slots: ReadonlyMap<string, readonly string[]>): void {
+    this.#jobSetUid = jobSetUid;
+    this.#reached.clear();
+    for (const [stage, names] of slots) this.#reached.set(stage, new Map(names.map((name) => [name, 0])));
+  }
+
+  slotReached(jobSetUid: string, slot: string, epoch: number): void {
+    if (jobSetUid !== this.#jobSetUid) return;
+    for (const slots of this.#reached.values()) {
+      const before = slots.get(slot);
+      if (before !== undefined) slots.set(slot, Math.max(epoch, before));
+    }
+  }
+
+  workerStarted(uid: string, worker: RunningWorker): void {
+    const { pod, jobSetUid, stage, epoch } = worker;
+    const slots = jobSetUid === this.#jobSetUid ? this.#reached.get(stage) : undefined;
+    for (const [slot, reached] of slots ?? []) {
+      if (reached >= epoch) continue;
+      this.#breach(`worker of ${pod} started in epoch ${epoch} before slot ${slot} reached it (${reached})`);
+    }
+    for (const other of this.#running.values()) {
+      if (other.jobSetUid !== jobSetUid || other.epoch === epoch) continue;
+      this.#breach(
+        `worker of ${pod} started in epoch ${epoch} while that of ${other.pod} runs in epoch ${other.epoch}`,
+      );
+    }
+    this.#running.set(uid, worker);
+  }
+
+  workerEnded(uid: string): void {
+    this.#running.delete(uid);
+  }
+
+  objectWritten(before: StoredObject | undefined, after: StoredObject): void {
+    const [old, status] = [before?.status, after.status];
+    if (status === undefined) return;
+    if (status.deprecatedEpoch > status.syncedEpoch) this.#breach("deprecatedEpoch is above syncedEpoch");
+    if (old === undefined) return;
+    if (status.syncedEpoch < old.syncedEpoch) this.#breach("syncedEpoch moved back");
+    if (status.deprecatedEpoch < old.deprecatedEpoch) this.#breach("deprecatedEpoch moved back");
+    if (status.restarts < old.restarts) this.#breach("restarts moved back");
+    if (status.restarts > old.restarts + 1) this.#breach("one write counted several restarts");
+    if (status.syncedEpoch > old.syncedEpoch && status.syncedEpoch > status.deprecatedEpoch) this.#syncs += 1;
+  }
+
+  #breach(what: string): void {
+    this.#world.tell("JUDGE", what);
+    this.#breaches.push(what);
+  }
+}

@@ -1,0 +1,227 @@
+// One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
+// the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
+import { AGENT } from "../api/names.ts";
+import type { ContainerState, ContainerStatus, Pod } from "../api/pod.ts";
+import { AgentProcess } from "./agent-process.ts";
+import type { World } from "./world.ts";
+
+export const WORKER = "main";
+
+/** The kubelet looks for exited containers once a second. */
+const RELIST_MS = 1_000;
+
+type Status = Pick<Pod, "phase" | "containers" | "conditions">;
+
+export class PodOnNode {
+  readonly #world: World;
+  readonly #uid: string;
+  readonly #name: string;
+  readonly #jobSet: { readonly name: string; readonly uid: string };
+  readonly #stage: string;
+  readonly #slot: string;
+  #agent: AgentProcess | undefined;
+  #worker: { readonly id: string } | undefined;
+  #incarnation = 0;
+  #restarts = 0;
+  /** A restart of all containers, or the end of the Pod, is under way. */
+  #changing = false;
+  #gone = false;
+  #unsent: Status | undefined;
+
+  constructor(world: World, pod: Pod, slot: string) {
+    this.#world = world;
+    this.#uid = pod.uid;
+    this.#name = pod.name;
+    this.#jobSet = { name: pod.jobSetName, uid: pod.jobSetUid };
+    this.#stage = pod.replicatedJob;
+    this.#slot = slot;
+    // Scheduling, the sandbox, the volumes.
+    world.after(200, 2_000, () => this.#start());
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  get hasWorker(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  /** The worker's process ends by itself, or is killed. */
+  endWorker(exitCode: number): void {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#stopWorker();
+    this.#world.tell(this.#name, `worker exits with ${exitCode}`);
+    this.#atRelist(() => {
+      if (this.#changing) return;
+      if (exitCode === 0) this.#succeed(worker.id);
+      else this.#restartAll({ kind: "terminated", exitCode, reason: "Error" }, worker.id);
+    });
+  }
+
+  /** The agent's process is killed. */
+  killAgent(): void {
+    if (this.#agent === undefined) return;
+    this.#world.tell(this.#name, "agent is killed");
+    this.#stopAgent();
+    this.#atRelist(() => this.#restartAll());
+  }
+
+  /** The API server wants the Pod gone: processes get a short grace, then the Pod has failed. */
+  terminate(ended: () => void): void {
+    if (this.#gone) return;
+    this.#changing = true;
+    this.#world.after(50, 2_000, () => {
+      if (this.#gone) return;
+      const worker = this.#worker;
+      this.#stopWorker();
+      this.#stopAgent();
+      const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
+      this.#report("Failed", undefined, worker === undefined ? { kind: "waiting", reason: "" } : state, worker?.id);
+      this.#world.after(50, 500, ended);
+    });
+  }
+
+  /** The node loses power, or the object is gone: nothing of it runs or reports any more. */
+  vanish(): void {
+    this.#gone = true;
+    this.#stopWorker();
+    this.#stopAgent();
+  }
+
+  #start(): void {
+    if (this.#gone || this.#world.api.get("pod", this.#uid)?.deletion !== undefined) return;
+    this.#changing = false;
+    this.#incarnation += 1;
+    const { api } = this.#world;
+    this.#agent = new AgentProcess(this.#world, {
+      pod: this.#name,
+      jobSetName: this.#jobSet.name,
+      jobSetUid: this.#jobSet.uid,
+      replicatedJob: this.#stage,
+      publish: (epoch) => {
+        const pod = api.get("pod", this.#uid);
+        if (pod === undefined) return false;
+        this.#world.tell(this.#name, `agent takes epoch ${epoch}`);
+        this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, epoch);
+        api.set("pod", this.#uid, { ...pod, epoch: { kind: "present", epoch }, resourceVersion: api.nextVersion() });
+        return true;
+      },
+      lifted: (epoch) => this.#startWorker(epoch, this.#incarnation),
+      exited: () => {
+        this.#agent = undefined;
+        this.#atRelist(() => this.#restartAll());
+      },
+    });
+    this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
+  }
+
+  /** The held probe answers, the kubelet notices, and creates the container. */
+  #startWorker(epoch: number, incarnation: number): void {
+    this.#world.after(100, 900, () => {
+      if (this.#gone || this.#changing || incarnation !== this.#incarnation || this.#agent === undefined) return;
+      const id = `${this.#uid}-worker-${incarnation}`;
+      this.#worker = { id };
+      this.#world.tell(this.#name, `worker starts in epoch ${epoch}`);
+      this.#world.judge.workerStarted(this.#uid, {
+        pod: this.#name,
+        jobSetUid: this.#jobSet.uid,
+        stage: this.#stage,
+        epoch,
+      });
+      this.#report("Running", { kind: "running" }, { kind: "running" }, id);
+    });
+  }
+
+  #atRelist(notice: () => void): void {
+    const incarnation = this.#incarnation;
+    this.#world.after(0, RELIST_MS, () => {
+      // An exit that another one's restart has already removed is not seen any more.
+      if (!this.#gone && incarnation === this.#incarnation) notice();
+    });
+  }
+
+  /** Kills what is left, removes all containers and starts anew. The exit that caused it shows only for a moment. */
+  #restartAll(worker?: ContainerState, id?: string): void {
+    if (this.#changing || this.#gone) return;
+    this.#changing = true;
+    if (worker !== undefined) this.#report("Running", { kind: "running" }, worker, id);
+    this.#world.after(20, 2_000, () => {
+      if (this.#gone) return;
+      this.#stopWorker();
+      this.#stopAgent();
+      this.#restarts += 1;
+      const waiting: ContainerState = { kind: "waiting", reason: "RestartingAllContainers" };
+      this.#report("Running", waiting, waiting);
+      this.#world.after(50, 600, () => this.#start());
+    });
+  }
+
+  #succeed(id: string): void {
+    this.#changing = true;
+    this.#stopAgent();
+    this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, Number.POSITIVE_INFINITY);
+    this.#report("Succeeded", undefined, { kind: "terminated", exitCode: 0, reason: "Completed" }, id);
+  }
+
+  #stopWorker(): void {
+    if (this.#worker !== undefined) this.#world.judge.workerEnded(this.#uid);
+    this.#worker = undefined;
+  }
+
+  #stopAgent(): void {
+    this.#agent?.end();
+    this.#agent = undefined;
+  }
+
+  #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {
+    const isReady = phase === "Running" && worker.kind === "running";
+    const waits = this.#unsent !== undefined;
+    this.#unsent = {
+      phase,
+      conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason: "", message: "" }],
+      containers: [
+        this.#container(AGENT.container, true, agent ?? { kind: "unknown" }, `${this.#uid}-agent-${this.#incarnation}`),
+        this.#container(WORKER, false, worker, workerId),
+      ],
+    };
+    // Usually at once; now and then a busy kubelet takes long enough for a whole restart to pass.
+    const most = this.#world.random.chance(0.15) ? 5_000 : 100;
+    if (!waits) this.#world.after(5, most, () => this.#send());
+  }
+
+  #container(name: string, init: boolean, state: ContainerState, id: string | undefined): ContainerStatus {
+    const isUp = state.kind === "running";
+    const hasId = id !== undefined && state.kind !== "waiting" && state.kind !== "unknown";
+    return {
+      name,
+      init,
+      restartCount: this.#restarts,
+      started: isUp,
+      ready: isUp,
+      state,
+      ...(hasId ? { containerID: id } : {}),
+    };
+  }
+
+  #send(): void {
+    const { api } = this.#world;
+    if (this.#gone) return;
+    api.request(
+      () => {
+        const pod = api.get("pod", this.#uid);
+        const status = this.#unsent;
+        this.#unsent = undefined;
+        if (pod === undefined || status === undefined) return "not-found";
+        const disrupted = pod.conditions.filter(({ type }) => type === "DisruptionTarget");
+        const conditions = [...status.conditions, ...disrupted];
+        api.set("pod", this.#uid, { ...pod, ...status, conditions, resourceVersion: api.nextVersion() });
+        return "sent";
+      },
+      (answer) => {
+        if (answer === "unreachable" && !this.#gone) this.#world.after(200, 1_000, () => this.#send());
+      },
+    );
+  }
+}

@@ -1,0 +1,49 @@
+// Ready-made runs: one scenario as a timeline for people, and many random ones as a check.
+import { type Fault, randomFaults } from "./faults.ts";
+import { Random } from "./random.ts";
+import { type RunResult, simulate } from "./simulate.ts";
+import type { JobSetShape } from "./workload.ts";
+
+/** Far above what any run causes: a budget that ends a run would hide what comes after. */
+const AMPLE = 1_000;
+
+export interface ScenarioOptions {
+  readonly seed: number;
+  readonly pods: number;
+  readonly faults: readonly Fault[];
+  readonly maxRestarts?: number;
+}
+
+/** One group of equal workers. The result's moments are the timeline. */
+export function playScenario({ seed, pods, faults, maxRestarts = AMPLE }: ScenarioOptions): RunResult {
+  const workers = { name: "workers", replicas: 1, parallelism: pods, dependsOn: [] };
+  return simulate({ seed, faults, shape: { stages: [workers], inOrder: false, maxRestarts } });
+}
+
+/** A random group and random faults: everything about the run follows from the seed. */
+export function playSeed(seed: number): RunResult {
+  return simulate({ seed, shape: randomShape(seed), faults: randomFaults(seed, MOST_FAULTS) });
+}
+
+/** Enough for each to meet the aftermath of another; more only lengthens the run. */
+const MOST_FAULTS = 5;
+
+function randomShape(seed: number): JobSetShape {
+  const random = new Random(seed ^ 0x5a9e);
+  const stage = (name: string, dependsOn: JobSetShape["stages"][number]["dependsOn"] = []) => {
+    return { name, replicas: random.integer(1, 2), parallelism: random.integer(1, 2), dependsOn };
+  };
+  const common = { inOrder: false, maxRestarts: AMPLE };
+  switch (random.integer(0, 4)) {
+    case 0:
+      return { ...common, inOrder: true, stages: [stage("driver"), stage("workers"), stage("evaluators")] };
+    case 1: {
+      const onDriver = [{ name: "driver", status: "Ready" }] as const;
+      return { ...common, stages: [stage("driver"), stage("workers", onDriver), stage("evaluators", onDriver)] };
+    }
+    case 2:
+      return { ...common, stages: [stage("workers"), stage("evaluators")] };
+    default:
+      return { ...common, stages: [stage("workers")] };
+  }
+}

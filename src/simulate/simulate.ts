@@ -1,0 +1,195 @@
+// One run of a group through a series of faults, in virtual time: the real decisions of agent and controller in a model of
+// everything around them. The same seed and scenario give the same run.
+import { ControllerProcess } from "./controller-process.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import type { PodOnNode } from "./kubelet.ts";
+import type { Moment } from "./timeline.ts";
+import { JOB_SET, type JobSetShape, Workload } from "./workload.ts";
+import { World } from "./world.ts";
+
+export interface Scenario {
+  readonly seed: number;
+  readonly shape: JobSetShape;
+  readonly faults: readonly Fault[];
+}
+
+export interface RunResult {
+  readonly moments: readonly Moment[];
+  /** What went against the protocol; empty in a good run. */
+  readonly breaches: readonly string[];
+  readonly syncedEpoch: number;
+  readonly restarts: number;
+  readonly outcome: "Running" | "Completed" | "Failed";
+}
+
+/** After the last fault a node may take 50 s to be missed and its Pods 30 s more to be freed; replacements wait 40 s. */
+const CALM_MS = 400_000;
+
+export function simulate({ seed, shape, faults }: Scenario): RunResult {
+  return new Run(seed, shape).play(faults);
+}
+
+class Run {
+  readonly #world: World;
+  readonly #workload: Workload;
+  #controller: ControllerProcess;
+  #controllers = 1;
+  #calm = false;
+  /** Faults so far that are the job's own, each good for one counted restart at most. */
+  #countable = 0;
+
+  constructor(seed: number, shape: JobSetShape) {
+    this.#world = new World(seed);
+    this.#workload = new Workload(this.#world, shape);
+    this.#workload.lookAgain();
+    this.#controller = new ControllerProcess(this.#world, "controller-1");
+  }
+
+  play(faults: readonly Fault[]): RunResult {
+    for (const fault of faults) this.#world.schedule.after(fault.at, () => this.#strike(fault));
+    const last = Math.max(0, ...faults.map(({ at }) => at));
+    const stop = () => this.#world.judge.breaches.length > 0 || (this.#calm && this.#isSettled());
+    const aftermath = faults.some(({ kind }) => kind === "lose-node") ? NODE_LOSS_MS : AFTERMATH_MS;
+    this.#world.schedule.after(last + aftermath, () => {
+      this.#calm = true;
+    });
+    this.#world.schedule.runUntil(last + CALM_MS, stop);
+    return this.#result();
+  }
+
+  #result(): RunResult {
+    const breaches = [...this.#world.judge.breaches];
+    if (breaches.length === 0 && !this.#isSettled()) breaches.push(`the group did not come back: ${this.#unsettled()}`);
+    const status = this.#world.api.get("object", JOB_SET)?.status;
+    const restarts = status?.restarts ?? 0;
+    if (restarts > this.#countable) breaches.push(`${restarts} restarts counted for ${this.#countable} failures`);
+    const outcome = this.#workload.jobSet?.outcome ?? "none";
+    return {
+      moments: this.#world.moments,
+      breaches,
+      syncedEpoch: status?.syncedEpoch ?? 0,
+      restarts,
+      outcome: outcome === "none" ? "Running" : outcome,
+    };
+  }
+
+  #isSettled(): boolean {
+    return this.#unsettled() === "";
+  }
+
+  /** What is still missing for a group in good order. */
+  #unsettled(): string {
+    const { api, judge } = this.#world;
+    if (this.#workload.jobSet?.outcome !== "none") return "";
+    const status = api.get("object", JOB_SET)?.status;
+    if (status === undefined) return "no InPlaceRestart";
+    if (status.deprecatedEpoch >= status.syncedEpoch) return "between two epochs";
+    if (status.held.length > 0) return `${status.held.join(", ")} held`;
+    const done = api.list("job").reduce((sum, { succeeded }) => sum + succeeded, 0);
+    const { running } = judge;
+    if (running.length + done < this.#workload.slots) return `${running.length} workers run, ${done} are done`;
+    if (running.some(({ epoch }) => epoch !== status.syncedEpoch)) return "a worker runs in another epoch";
+    return status.phase === "Running" ? "" : `phase is ${status.phase}`;
+  }
+
+  #strike({ kind }: Fault): void {
+    const { api, random } = this.#world;
+    this.#world.tell("FAULT", kind);
+    if (COUNTABLE.has(kind)) this.#countable += 1;
+    switch (kind) {
+      case "kill-worker":
+        this.#victim((pod) => pod.hasWorker)?.endWorker(1);
+        return;
+      case "finish-worker":
+        this.#victim((pod) => pod.hasWorker)?.endWorker(0);
+        return;
+      case "kill-agent":
+        this.#victim(() => true)?.killAgent();
+        return;
+      case "kill-both": {
+        const pod = this.#victim((each) => each.hasWorker);
+        pod?.endWorker(137);
+        pod?.killAgent();
+        return;
+      }
+      case "delete-pod":
+        this.#deletePod({ disrupted: false, forced: false });
+        return;
+      case "force-delete-pod":
+        this.#deletePod({ disrupted: false, forced: true });
+        return;
+      case "evict-pod":
+        this.#deletePod({ disrupted: true, forced: false });
+        return;
+      case "lose-node":
+        this.#workload.loseNode(random.pick(["node-0", "node-1", "node-2"]) ?? "");
+        return;
+      case "kill-controller":
+        this.#replaceController(0);
+        return;
+      case "second-leader":
+        this.#replaceController(random.between(500, 8_000));
+        return;
+      case "api-outage":
+        api.breakFor(random.between(1_000, 20_000));
+        return;
+      case "slow-watches":
+        api.slowDownFor(random.between(2_000, 20_000));
+        return;
+      case "lose-object":
+        api.delete("object", JOB_SET);
+        return;
+      case "suspend":
+        this.#workload.suspend(true);
+        this.#world.after(10, random.chance(0.3) ? 300 : 15_000, () => this.#workload.suspend(false));
+        return;
+      case "recreate-jobset":
+        this.#workload.recreate();
+        return;
+    }
+  }
+
+  #victim(suits: (pod: PodOnNode) => boolean): PodOnNode | undefined {
+    return this.#world.random.pick(this.#workload.pods.filter(suits));
+  }
+
+  #deletePod(how: { readonly disrupted: boolean; readonly forced: boolean }): void {
+    const pod = this.#victim(() => true);
+    const uid = pod === undefined ? undefined : this.#workload.uidOf(pod);
+    if (uid === undefined) return;
+    this.#world.tell(pod?.name ?? "", how.forced ? "is deleted by force" : how.disrupted ? "is evicted" : "is deleted");
+    this.#workload.deletePod(uid, how);
+  }
+
+  /** The old one goes on for a while, as one does that has not noticed the loss of its lease. */
+  #replaceController(overlapMs: number): void {
+    const old = this.#controller;
+    this.#controllers += 1;
+    const name = `controller-${this.#controllers}`;
+    if (overlapMs === 0) {
+      old.kill();
+      this.#world.after(500, 6_000, () => {
+        this.#controller = new ControllerProcess(this.#world, name);
+      });
+      return;
+    }
+    this.#controller = new ControllerProcess(this.#world, name);
+    this.#world.schedule.after(overlapMs, () => old.kill());
+  }
+}
+
+const COUNTABLE: ReadonlySet<FaultKind> = new Set([
+  "kill-worker",
+  "kill-agent",
+  "kill-both",
+  "delete-pod",
+  "force-delete-pod",
+  // Its peers fail first, and the restart is only excused if the loss of the node is noticed before the group is back.
+  "lose-node",
+]);
+
+/** What a fault sets in motion has begun by then: an outage is over, a JobSet resumed, another controller started. */
+const AFTERMATH_MS = 25_000;
+
+/** A lost node is missed and its Pods are freed much later. */
+const NODE_LOSS_MS = 85_000;

@@ -1,0 +1,13 @@
+// What happened in a simulated run, in order, as data and as lines for people.
+
+export interface Moment {
+  /** Milliseconds since the beginning. */
+  readonly at: number;
+  readonly who: string;
+  readonly what: string;
+}
+
+export function timelineLines(moments: readonly Moment[]): readonly string[] {
+  const width = moments.reduce((longest, { who }) => Math.max(longest, who.length), 0);
+  return moments.map(({ at, who, what }) => `${(at / 1_000).toFixed(3).padStart(9)} s  ${who.padEnd(width)}  ${what}`);
+}

@@ -1,0 +1,42 @@
+// What every part of a simulation shares: time, chance, the API server, the record of what happened, and the judge.
+import { ApiServer } from "./api-server.ts";
+import { Judge } from "./judge.ts";
+import { Random } from "./random.ts";
+import { Schedule } from "./schedule.ts";
+import type { Moment } from "./timeline.ts";
+
+/** Virtual time zero, as a clock time: any will do, and a fixed one makes runs comparable. */
+const BEGINNING = Date.UTC(2026, 0, 1);
+
+export class World {
+  readonly schedule = new Schedule();
+  readonly random: Random;
+  readonly api: ApiServer;
+  readonly judge: Judge;
+  readonly moments: Moment[] = [];
+  #uids = 0;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.api = new ApiServer(this.schedule, this.random);
+    this.judge = new Judge(this);
+  }
+
+  /** The time as the parts' clocks show it, in milliseconds since 1970. */
+  get clock(): number {
+    return BEGINNING + this.schedule.now;
+  }
+
+  uid(kind: string): string {
+    this.#uids += 1;
+    return `${kind}-${this.#uids}`;
+  }
+
+  after(least: number, most: number, happen: () => void): void {
+    this.schedule.after(this.random.between(least, most), happen);
+  }
+
+  tell(who: string, what: string): void {
+    this.moments.push({ at: this.schedule.now, who, what });
+  }
+}
