@@ -16,7 +16,7 @@ RUN npm run build && npm run build:agent
 FROM ${BASE}
 COPY --from=build /build/dist/reprise.js /usr/local/lib/reprise/
 COPY --from=build /build/dist/chunks /usr/local/lib/reprise/chunks
-COPY --from=build /build/dist/agent/reprise-agent /usr/local/bin/reprise-agent
+COPY --from=build /build/dist/agent/*/reprise-agent /usr/local/bin/reprise-agent
 # A number, so that runAsNonRoot can be checked by the kubelet.
 USER 65532:65532
 ENTRYPOINT ["node", "/usr/local/lib/reprise/reprise.js"]
