@@ -36,8 +36,13 @@ describe("an agent without an epoch", () => {
     expect(decide(fresh, group(4, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
   });
 
-  it("takes an epoch although its replicatedJob is held: only the barrier waits", () => {
-    expect(decide(fresh, group(3, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 5 });
+  it("joins the running epoch while its replicatedJob is held: a late stage disturbs nobody", () => {
+    expect(decide(fresh, group(3, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 4 });
+    expect(decide(fresh, group(3, 4, { consistent: true, held: ["drivers"] }))).toEqual({ kind: "take", epoch: 5 });
+  });
+
+  it("takes the next epoch while the group is between two, although its replicatedJob is held", () => {
+    expect(decide(fresh, group(4, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 5 });
   });
 });
 

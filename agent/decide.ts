@@ -4,7 +4,7 @@
 //
 // Why a Pod's earlier annotation is no lower bound for its next epoch: an epoch is taken from a consistent read, and an
 // agent lifts only after it saw that epoch synced. So once a worker of this Pod ran in epoch E, every later read shows
-// syncedEpoch >= E and the next epoch is above it: no stale value can let the Pod join a running group alone. A bound
+// syncedEpoch >= E and its stage let go, and the next epoch is above it: no stale value can let the Pod join a running group alone. A bound
 // could only change the outcome after the group's state was lost or the annotation was forged, and then for the worse:
 // a Pod that insists on an epoch in which the others already run would be synced with them, and lift alone. Reading
 // the annotation would also need a right to read Pods, which workers with the same service account may not have.
@@ -66,11 +66,22 @@ export function decide(state: AgentState, seen: Sighting): Action {
   if (seen.kind === "released") return state.lifted ? WAIT : LIFT;
   if (seen.kind !== "group") return WAIT;
   const { epoch } = state;
-  if (epoch === undefined) return seen.consistent ? { kind: "take", epoch: seen.syncedEpoch + 1 } : { kind: "read" };
+  if (epoch === undefined) return seen.consistent ? { kind: "take", epoch: nextEpoch(state, seen) } : { kind: "read" };
   if (epoch <= seen.deprecatedEpoch) return { kind: "restart" };
   if (!state.published) return { kind: "publish", epoch };
   const mayLift = epoch === seen.syncedEpoch && !seen.held.includes(state.replicatedJob);
   return mayLift && !state.lifted ? LIFT : WAIT;
+}
+
+/**
+ * The epoch after the synced one; but a Pod of a stage that is still held, in a group that runs, joins the running epoch. So
+ * a stage that starts late (dependsOn, InOrder) disturbs nobody, and every Pod of a group has one epoch. That is safe because
+ * no worker of a held stage has run in this epoch: the controller holds stages only when it syncs, and a worker that ran
+ * proves that its stage was let go before, which a consistent read then shows.
+ */
+function nextEpoch({ replicatedJob }: AgentState, seen: Sighting & { readonly kind: "group" }): number {
+  const joins = seen.held.includes(replicatedJob) && seen.syncedEpoch > seen.deprecatedEpoch;
+  return joins ? seen.syncedEpoch : seen.syncedEpoch + 1;
 }
 
 /** The state once the action is done. An agent that restarts has none: its next incarnation begins anew. */

@@ -12,6 +12,6 @@ export function highestEpoch(group: Group): number {
   return participants(group).reduce((highest, { epochs }) => Math.max(highest, ...epochs.keys()), 0);
 }
 
-export function epochOf(member: Member | undefined): number | undefined {
+export function epochOf(member: Pick<Member, "pod"> | undefined): number | undefined {
   return member?.pod.epoch.kind === "present" ? member.pod.epoch.epoch : undefined;
 }

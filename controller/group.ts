@@ -1,5 +1,5 @@
 // What the controller knows of one group: its JobSet, Jobs, Pods and InPlaceRestart, with every number that a decision
-// needs kept up to date as events arrive. O(1) work per Pod event; a Job event costs its own Pods, a new epoch all Pods.
+// needs kept up to date as events arrive. O(1) work per Pod event; a Job event costs its own Pods.
 // Plain data, changed only by the functions of observe.ts. It may be rebuilt from the cluster at any time: all that is
 // lost then is the chance to see one failure early.
 import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
@@ -25,10 +25,12 @@ export interface Member {
   readonly pod: Pod;
   /** The event with which the Pod was first seen. What it showed then may be older than this process. */
   readonly firstSeenAt: number;
+  /** The event that first showed the Pod in its present epoch. */
+  readonly publishedAt: number;
   /** By container name. */
   readonly runs: ReadonlyMap<string, Run>;
   readonly standing: Standing;
-  /** Its workers of the synced epoch run. */
+  /** Its workers run in its present epoch. */
   readonly running: boolean;
   readonly ready: boolean;
 }
@@ -94,7 +96,7 @@ export interface Group {
   objectChangedAt: number;
   /** Counts events. */
   tick: number;
-  /** Runs seen up to this event belong to earlier epochs. */
+  /** The event that showed the last sync. Runs known by then may be of earlier epochs, and their end proves nothing. */
   baseline: number;
   /** The JobSet was suspended at some time since the last sync. */
   suspensionSeen: boolean;

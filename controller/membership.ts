@@ -38,19 +38,22 @@ export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number)
   return runs;
 }
 
-/** Whether every worker runs, or has succeeded, in a run that began after the baseline. */
+/**
+ * Whether every worker runs, or has succeeded, in the Pod's present epoch. A run that was known before the Pod published
+ * that epoch is an earlier one, which an old status still shows.
+ */
 export function isRunning(
   pod: Pod,
   workers: readonly string[],
   runs: ReadonlyMap<string, Run>,
-  baseline: number,
+  publishedAt: number,
 ): boolean {
   const statuses = workerStatuses(pod, workers);
   return (
     statuses.length === workers.length &&
     statuses.every(({ name, state }) => {
       const run = runs.get(name);
-      if (run === undefined || run.seenAt <= baseline) return false;
+      if (run === undefined || run.seenAt < publishedAt) return false;
       return state.kind === "running" || (state.kind === "terminated" && state.exitCode === 0);
     })
   );

@@ -91,10 +91,6 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
   for (const [uid, loss] of group.losses) if (loss.epoch < synced) group.losses.delete(uid);
-  for (const member of [...group.members.values()]) {
-    tallyMember(group, member, -1);
-    place(group, member.pod, now);
-  }
 }
 
 /** Remembers what was reported about a Pod, so that it is said once. */
@@ -163,9 +159,11 @@ function place(group: Group, pod: Pod, now: number): void {
   const workers = stage?.stage.workers ?? [];
   const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
   const standing = child === undefined ? "outside" : standingOfPod(pod, standingOfJob(child.job, group.jobSet, stage));
-  const running = standing === "live" && isRunning(pod, workers, runs, group.baseline);
+  const isSameEpoch = before !== undefined && epochOf(before) === epochOf({ pod });
+  const publishedAt = isSameEpoch ? before.publishedAt : group.tick;
+  const running = standing === "live" && isRunning(pod, workers, runs, publishedAt);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
-  const member: Member = { pod, firstSeenAt, runs, standing, running, ready: running && isReady(pod) };
+  const member: Member = { pod, firstSeenAt, publishedAt, runs, standing, running, ready: running && isReady(pod) };
   group.members.set(pod.uid, member);
   tallyMember(group, member, 1);
   if (standing === "live") supersede(group, pod);

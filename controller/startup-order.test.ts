@@ -63,6 +63,15 @@ describe("after a group restart", () => {
     expect(scene.runs("b", W0, W1).settle().status).toMatchObject({ phase: "Running", restarts: 1 });
   });
 
+  it("a later stage is let go even when the sync is seen only after the workers it started", () => {
+    const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1);
+    const { decision } = scene.verdict();
+    scene.runs("b", DRIVER);
+    if (decision?.kind !== "write") throw new Error("the barrier is to be lifted");
+    scene.store({ jobSetUID: "js" }, decision.status);
+    expect(scene.settle().status.held).toEqual([]);
+  });
+
   it("a controller that is killed still lets the later stage go", () => {
     const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1).settle();
     scene.runs("b", DRIVER).restartController().settle();

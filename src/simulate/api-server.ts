@@ -74,6 +74,10 @@ export class ApiServer {
     this.#slowUntil = Math.max(this.#slowUntil, this.#schedule.now + ms);
   }
 
+  get isDown(): boolean {
+    return this.#schedule.now < this.#outageUntil;
+  }
+
   nextVersion(): string {
     this.#version += 1;
     return String(this.#version);
@@ -115,17 +119,13 @@ export class ApiServer {
     const there = this.#random.between(1, 15);
     const back = this.#random.between(1, 15);
     this.#schedule.after(there, () => {
-      if (this.#isDown()) {
+      if (this.isDown) {
         this.#schedule.after(200, () => answer("unreachable"));
         return;
       }
       const result = carryOut();
-      this.#schedule.after(back, () => answer(this.#isDown() ? "unreachable" : result));
+      this.#schedule.after(back, () => answer(this.isDown ? "unreachable" : result));
     });
-  }
-
-  #isDown(): boolean {
-    return this.#schedule.now < this.#outageUntil;
   }
 
   #announce<K extends Kind>(kind: K, change: Change<K>): void {
@@ -136,7 +136,7 @@ export class ApiServer {
     const { now } = this.#schedule;
     const slow = now < this.#slowUntil ? this.#random.between(0, 3_000) : 0;
     // An outage holds the news back until the watch is open again.
-    const resumed = this.#isDown() ? this.#outageUntil - now + this.#random.between(50, 1_000) : 0;
+    const resumed = this.isDown ? this.#outageUntil - now + this.#random.between(50, 1_000) : 0;
     const at = now + resumed + slow + this.#random.between(1, 20);
     watcher.readyAt = Math.max(watcher.readyAt, at);
     this.#schedule.after(watcher.readyAt - now, () => {

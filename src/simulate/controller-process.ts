@@ -101,10 +101,7 @@ export class ControllerProcess {
     );
   }
 
-  /** An answer to a write may be newer than what the watch still has to deliver. */
   #observeObject(stored: StoredObject): void {
-    const known = this.#group.object;
-    if (known !== undefined && Number(known.resourceVersion) >= Number(stored.metadata.resourceVersion)) return;
     observeObject(this.#group, readInPlaceRestart(stored), this.#world.clock);
   }
 
@@ -139,23 +136,17 @@ export class ControllerProcess {
     const { object } = this.#group;
     this.#world.api.request(
       () => this.#atServer(decision, object),
-      (answer) => {
+      () => {
         if (!this.#alive) return;
         this.#writing = false;
-        if (typeof answer === "string") {
-          this.#world.after(20, 200, () => this.#plan());
-          return;
-        }
-        if (answer.stored !== undefined) this.#observeObject(answer.stored);
-        this.#plan();
+        // Only the watch tells what became of it: an answer may be older than what the watch has shown since. Until then
+        // the same decision is made again, and refused because its view is old.
+        this.#world.after(20, 200, () => this.#plan());
       },
     );
   }
 
-  #atServer(
-    decision: Decision,
-    object: InPlaceRestart | undefined,
-  ): { readonly stored: StoredObject | undefined } | Refusal {
+  #atServer(decision: Decision, object: InPlaceRestart | undefined): "done" | Refusal {
     const { api } = this.#world;
     const stored = api.get("object", JOB_SET);
     switch (decision.kind) {
@@ -174,13 +165,13 @@ export class ControllerProcess {
         if (stored?.metadata.uid !== decision.object.uid) return "not-found";
         this.#world.tell(this.#name, "deletes the InPlaceRestart of an earlier JobSet");
         api.delete("object", JOB_SET);
-        return { stored: undefined };
+        return "done";
       case "fail": {
         const jobSet = api.get("jobSet", JOB_SET);
         if (jobSet?.uid !== this.#group.jobSet?.uid || jobSet === undefined) return "not-found";
         this.#world.tell(this.#name, `fails the JobSet: ${decision.message}`);
         api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
-        if (decision.status === undefined) return { stored: undefined };
+        if (decision.status === undefined) return "done";
         return this.#write(decision.status, stored, object);
       }
       case "write":
@@ -192,7 +183,7 @@ export class ControllerProcess {
     status: NonNullable<StoredObject["status"]>,
     stored: StoredObject | undefined,
     object: InPlaceRestart | undefined,
-  ): { readonly stored: StoredObject } | Refusal {
+  ): "done" | Refusal {
     if (stored === undefined) return "not-found";
     if (stored.metadata.resourceVersion !== object?.resourceVersion) return "conflict";
     this.#world.tell(this.#name, describe(stored.status, status));
@@ -200,10 +191,10 @@ export class ControllerProcess {
     return this.#store({ ...stored, metadata: { ...stored.metadata, resourceVersion }, status });
   }
 
-  #store(after: StoredObject): { readonly stored: StoredObject } {
+  #store(after: StoredObject): "done" {
     this.#world.judge.objectWritten(this.#world.api.get("object", JOB_SET), after);
     this.#world.api.set("object", JOB_SET, after);
-    return { stored: after };
+    return "done";
   }
 }
 

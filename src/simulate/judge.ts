@@ -17,7 +17,6 @@ export class Judge {
   /** Of the present JobSet, by stage and slot: the highest epoch that was ever published; infinite when it is done. */
   readonly #reached = new Map<string, Map<string, number>>();
   readonly #breaches: string[] = [];
-  #syncs = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -25,11 +24,6 @@ export class Judge {
 
   get breaches(): readonly string[] {
     return this.#breaches;
-  }
-
-  /** How often a barrier was lifted. */
-  get syncs(): number {
-    return this.#syncs;
   }
 
   /** Workers of the present JobSet. */
@@ -81,7 +75,6 @@ export class Judge {
     if (status.deprecatedEpoch < old.deprecatedEpoch) this.#breach("deprecatedEpoch moved back");
     if (status.restarts < old.restarts) this.#breach("restarts moved back");
     if (status.restarts > old.restarts + 1) this.#breach("one write counted several restarts");
-    if (status.syncedEpoch > old.syncedEpoch && status.syncedEpoch > status.deprecatedEpoch) this.#syncs += 1;
   }
 
   #breach(what: string): void {

@@ -84,7 +84,11 @@ export class Workload {
     const jobSet = this.jobSet;
     if (jobSet === undefined) return;
     this.#world.tell("user", suspended ? "suspends the JobSet" : "resumes the JobSet");
-    this.#world.api.set("jobSet", JOB_SET, { ...jobSet, suspended, resourceVersion: this.#world.api.nextVersion() });
+    const lastTransitionTime = new Date(this.#world.clock).toISOString();
+    const condition = { type: "Suspended", status: suspended ? "True" : "False", reason: "", message: "" } as const;
+    const conditions = [{ ...condition, lastTransitionTime }];
+    const resourceVersion = this.#world.api.nextVersion();
+    this.#world.api.set("jobSet", JOB_SET, { ...jobSet, suspended, conditions, resourceVersion });
     this.#plan();
   }
 
@@ -160,7 +164,7 @@ export class Workload {
 
   #reconcile(): void {
     const jobSet = this.jobSet;
-    if (jobSet === undefined) return;
+    if (jobSet === undefined || this.#world.api.isDown) return;
     if (jobSet.outcome !== "none") {
       for (const pod of this.#world.api.list("pod")) if (pod.phase !== "Succeeded") this.#vanish(pod.uid);
       return;
