@@ -10,6 +10,9 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,agent,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
+          // Seconds at most on an idle machine; clusters that start beside them can slow them tenfold.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -17,7 +20,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: "test/integration/setup.ts",
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
@@ -28,7 +31,7 @@ export default defineConfig({
           globalSetup: "test/e2e/setup.ts",
           // One cluster at a time: two would share the cores and disturb each other's timing.
           fileParallelism: false,
-          testTimeout: 120_000,
+          testTimeout: 180_000,
           hookTimeout: 300_000,
         },
       },

@@ -50,15 +50,16 @@ describe("the numbers of a group", () => {
       const slots = Array.from({ length: pods }, (_, index) => `workers-0/${index}`);
       scene.at(1, ...slots).settle();
       const members = [...scene.group.members.values()].slice(0, 100);
-      const rounds = 50;
-      const began = performance.now();
-      for (let round = 0; round < rounds; round += 1) {
+      // The fastest of many rounds: a busy machine makes some slow, never one fast.
+      const rounds = Array.from({ length: 50 }, () => {
+        const began = performance.now();
         for (const { pod } of members) observePod(scene.group, pod, scene.now);
-      }
-      return (performance.now() - began) / (rounds * members.length);
+        return performance.now() - began;
+      });
+      return Math.min(...rounds) / members.length;
     };
     perEvent(100);
-    // 40 times the Pods; work per Pod would show as 40 times the time. The margin is for a busy machine.
+    // 40 times the Pods; work per Pod would show as 40 times the time. The margin is for caches and collections.
     expect(perEvent(4_000)).toBeLessThan(10 * perEvent(100) + 0.01);
   });
 });

@@ -36,7 +36,7 @@ interface Start {
 function reprise(args: readonly string[], { script = "reprise.js", before }: Start = {}): Promise<Ended> {
   const preload = before === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(before)}`];
   // No KUBECONFIG and no home directory: what the machine has must not decide.
-  const options = { env: { PATH: process.env["PATH"], HOME: folder }, timeout: 20_000 };
+  const options = { env: { PATH: process.env["PATH"], HOME: folder }, timeout: 100_000 };
   return new Promise((resolve) => {
     execFile(process.execPath, [...preload, join(folder, script), ...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
@@ -70,7 +70,7 @@ contexts: [{name: test, context: {cluster: test, user: test}}]
 }
 
 /** Each test starts processes, on a machine that may be busy with other tests. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 120_000 };
 
 const STACK = /^\s+at /m;
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => cli.remove());
 
 /** Each test starts processes, on a machine that may be busy with other tests. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 120_000 };
 
 const CONFIG_MAP = "# kept   as it is\napiVersion: v1\nkind: ConfigMap   # odd\nmetadata: {name:   cm}\n";
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => cli.remove());
 
 /** Each test starts processes, on a machine that may be busy with other tests. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 120_000 };
 
 const CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\n";
 

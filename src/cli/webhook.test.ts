@@ -36,7 +36,7 @@ async function startCommand(...flags: string[]): Promise<Command> {
     child.kill("SIGKILL");
     await exitCode;
   });
-  await eventually(async () => (await readiness(healthPort)) === 200, 15_000);
+  await eventually(async () => (await readiness(healthPort)) === 200, 60_000);
   return { process: child, port, healthPort, exitCode };
 }
 

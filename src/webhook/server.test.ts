@@ -20,7 +20,7 @@ import {
 } from "./testing.ts";
 
 // Milliseconds on an idle machine; the timeout is for one that builds something else at the same time.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let volume: SecretVolume;
 let webhook: TestWebhook;

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { authority, health, issue, post, reviewText, SecretVolume, startLoad, startWebhook } from "./testing.ts";
 
 // Milliseconds on an idle machine; the timeout is for one that builds something else at the same time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /**
  * Connections to a Service as the API server makes them: pooled under the Service's name, whichever replica is behind
