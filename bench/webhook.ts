@@ -1,6 +1,6 @@
 // What one admission request costs: a real webhook in a process of its own, real TLS on loopback, keep-alive connections
 // as the API server holds them. Prints latency inside the server (headers read to answer written) and requests per second
-// of CPU time, which is what one core serves.
+// of CPU time, which is what one core serves: node bench/webhook.ts
 import { fork } from "node:child_process";
 import diagnostics from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -15,6 +15,10 @@ import { createRegistry } from "../src/telemetry/metrics.ts";
 import { createCores } from "../src/webhook/cores.ts";
 import { runWebhook } from "../src/webhook/run.ts";
 import { createAuthority } from "../test/cluster/pki.ts";
+import { createReview, jobSet, SIZES, type Size } from "./jobsets.ts";
+import { checkGates } from "./ranges.ts";
+
+const NAMESPACE = "team";
 
 /** Long enough for V8 to have compiled what is hot; the first requests are an order of magnitude slower. */
 const WARM_UP_MS = 2_000;
@@ -83,28 +87,28 @@ async function measure(): Promise<void> {
   };
 
   const rows: Record<string, string | number>[] = [];
-  for (const [shape, replicatedJobs] of [
-    ["6 KB", 1],
-    ["230 KB", 48],
-  ] as const) {
+  const figures: Record<string, number> = {};
+  for (const size of Object.keys(SIZES) as Size[]) {
     for (const path of ["/mutate", "/validate"]) {
       for (const connections of [1, 16]) {
         // What /validate sees is what /mutate has made of it.
-        const object = path === "/mutate" ? jobSet(replicatedJobs) : injected(jobSet(replicatedJobs));
-        const body = Buffer.from(JSON.stringify(review(object)));
+        const plain = jobSet(size, NAMESPACE);
+        const body = createReview(path === "/mutate" ? plain : injected(plain), NAMESPACE);
         const send = sender(Number(port), path, body, connections, authority.cert);
         await send(WARM_UP_MS);
         await usage();
         const seconds = await send(MEASURE_MS);
         const { latenciesMs, cpuSeconds, rssMiB } = await usage();
         const sorted = Float64Array.from(latenciesMs).sort();
+        const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+        if (connections === 1) figures[`server-side p99, ${size} ${path.slice(1)}, ms`] = p99;
         rows.push({
-          JobSet: shape,
+          size,
           bytes: body.length,
           path,
           connections,
           "p50 ms": round(sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN),
-          "p99 ms": round(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN),
+          "p99 ms": round(p99),
           "requests/s": Math.round(sorted.length / seconds),
           "requests/s per core": Math.round(sorted.length / cpuSeconds),
           "RSS MiB": Math.round(rssMiB),
@@ -115,6 +119,7 @@ async function measure(): Promise<void> {
   console.table(rows);
   child.disconnect();
   await rm(certDir, { recursive: true });
+  process.exitCode = checkGates("webhook", figures) ? 0 : 1;
 }
 
 /** Sends back to back on each connection, for as long as asked; answers how many seconds it really took. */
@@ -145,72 +150,9 @@ function sender(port: number, path: string, body: Buffer, connections: number, c
 }
 
 function injected(object: JsonObject): JsonObject {
-  const outcome = createCores(defaultConfig).inject({ operation: "CREATE", namespace: "team", object });
+  const outcome = createCores(defaultConfig).inject({ operation: "CREATE", namespace: NAMESPACE, object });
   if (outcome.kind !== "injected") throw new Error(`the bench's JobSet is ${outcome.kind}`);
   return outcome.object;
-}
-
-/** As training frameworks write them: about 4.9 KB for each replicatedJob. */
-function jobSet(replicatedJobs: number): JsonObject {
-  return {
-    apiVersion: "jobset.x-k8s.io/v1alpha2",
-    kind: "JobSet",
-    metadata: { name: "train", namespace: "team", labels: { team: "vision" } },
-    spec: {
-      failurePolicy: { maxRestarts: 10 },
-      replicatedJobs: Array.from({ length: replicatedJobs }, (_, index) => replicatedJob(`workers-${index}`)),
-    },
-  };
-}
-
-function review(object: JsonObject): object {
-  return {
-    apiVersion: "admission.k8s.io/v1",
-    kind: "AdmissionReview",
-    request: {
-      uid: "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
-      kind: { group: "jobset.x-k8s.io", version: "v1alpha2", kind: "JobSet" },
-      resource: { group: "jobset.x-k8s.io", version: "v1alpha2", resource: "jobsets" },
-      name: "train",
-      namespace: "team",
-      operation: "CREATE",
-      userInfo: { username: "argocd", groups: ["system:serviceaccounts", "system:authenticated"] },
-      object,
-      oldObject: null,
-      dryRun: false,
-      options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
-    },
-  };
-}
-
-function replicatedJob(name: string): JsonObject {
-  const env = Array.from({ length: 40 }, (_, index) => ({
-    name: `NCCL_SETTING_NUMBER_${index}`,
-    value: `value-of-the-setting-${index}`,
-  }));
-  const container = {
-    name: "trainer",
-    image: "registry.example/vision/trainer:2026.11.1",
-    command: ["python", "-m", "torch.distributed.run", "--nnodes=64", "--nproc-per-node=8", "train.py"],
-    env,
-    ports: [{ containerPort: 29_500 }],
-    resources: {
-      requests: { cpu: "32", memory: "256Gi", "nvidia.com/gpu": "8" },
-      limits: { cpu: "32", memory: "256Gi", "nvidia.com/gpu": "8" },
-    },
-    volumeMounts: [
-      { name: "shm", mountPath: "/dev/shm" },
-      { name: "checkpoints", mountPath: "/checkpoints" },
-    ],
-  };
-  const exporter = { name: "exporter", image: "registry.example/tools/exporter:1", env: env.slice(0, 20) };
-  const volumes = [
-    { name: "shm", emptyDir: { medium: "Memory" } },
-    { name: "checkpoints", persistentVolumeClaim: { claimName: "checkpoints" } },
-  ];
-  const spec = { restartPolicy: "Never", containers: [container, exporter], volumes };
-  const template = { metadata: { labels: { app: "train" } }, spec };
-  return { name, replicas: 1, template: { spec: { parallelism: 64, completions: 64, backoffLimit: 0, template } } };
 }
 
 function round(ms: number): number {

@@ -93,8 +93,10 @@ export function unreadable(uid: string, code: number, message: string): Admissio
 }
 
 /** The response in its envelope, as text. */
-export function reviewOf(response: AdmissionResponse): string {
-  return JSON.stringify({ apiVersion: REVIEW_API_VERSION, kind: REVIEW_KIND, response });
+export function reviewOf({ patch, ...response }: AdmissionResponse): string {
+  const text = JSON.stringify({ apiVersion: REVIEW_API_VERSION, kind: REVIEW_KIND, response });
+  // Base64 has nothing to escape. Looking for it all the same took 12 % of the handler in a profile at 230 KB.
+  return patch === undefined ? text : `${text.slice(0, -"}}".length)},"patch":"${patch}"}}`;
 }
 
 /** What the user calls the object, also when the API server will only make up the name later. */

@@ -9,6 +9,7 @@ import { createHealthServer } from "./health.ts";
 import { listening, portOf } from "./listen.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import { createAdmissionServer } from "./server.ts";
+import { warmUp } from "./warm-up.ts";
 
 export interface WebhookOptions {
   readonly cores: Cores;
@@ -41,22 +42,37 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
     directory: options.certDir,
     log,
     metrics,
-    onPair: (pair) => server.useCertificate(pair),
+    onPair(pair) {
+      server.useCertificate(pair);
+      // The first pair only: a renewal changes nothing that is compiled.
+      warmingUp ??= warmUp(options.cores, pair)
+        .catch((err: unknown) => log.warn({ err }, "could not warm up: the first requests will be slow"))
+        .finally(() => {
+          isWarm = true;
+        });
+    },
     ...(options.certificatePollMs === undefined ? {} : { pollMs: options.certificatePollMs }),
   });
   let ending: Promise<void> | undefined;
+  let warmingUp: Promise<void> | undefined;
+  let isWarm = false;
 
   const present = (reason: string | undefined) => (reason === undefined ? [] : [reason]);
   const health = createHealthServer(
     {
       alive: () => present(certificate.stalled()),
-      ready: () => [...(ending === undefined ? [] : ["shutting down"]), ...present(certificate.notReady(new Date()))],
+      ready: () => [
+        ...present(ending && "shutting down"),
+        ...present(certificate.notReady(new Date())),
+        ...present(warmingUp === undefined || isWarm ? undefined : "warming up"),
+      ],
     },
     options.registry,
   );
 
   try {
     await certificate.start();
+    await warmingUp;
     await listening("admission requests", options.port, server.listen({ host, port: options.port }));
     health.listen({ host, port: options.healthPort });
     await listening("health and metrics", options.healthPort, once(health, "listening"));
