@@ -247,9 +247,11 @@ describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
     const member = await createMember({ account: "stranger" });
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
-    await sleep(1500);
-    expect(agent.said.filter((message) => message.includes("trouble"))).toHaveLength(1);
+    const troubles = () => agent.said.filter((message) => message.includes("trouble"));
+    await eventually(async () => expect(troubles()).not.toHaveLength(0));
     expect(agent.lines.at(-1)?.reason).toContain("403");
+    await sleep(1500); // Time for several more tries, which are not worth a word each.
+    expect(troubles()).toHaveLength(1);
     await apply(roleBinding(`late-${runtime}`, "stranger"));
     await eventually(async () => expect(await annotation(member)).toBe("1"));
     await cluster.kubectl(["delete", "rolebinding", `late-${runtime}`]);
