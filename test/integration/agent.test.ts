@@ -158,7 +158,7 @@ async function annotation({ name }: Member, key: string = JOBSET.epochAnnotation
 }
 
 function eventually(check: () => void | Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 50 });
+  return vi.waitFor(check, { timeout: 60_000, interval: 50 });
 }
 
 /** Whether the probe is still held after a moment. */
