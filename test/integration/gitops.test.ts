@@ -105,6 +105,12 @@ describe.each([
     expect((await get("labelled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
   });
 
+  test("a patch that scales to the size it has", async () => {
+    await apply(plain("scaled"));
+    const patch = JSON.stringify([{ op: "replace", path: "/spec/replicatedJobs/0/replicas", value: 2 }]);
+    await expectUntouched("scaled", () => inNamespace(["patch", "jobset", "scaled", "--type=json", "-p", patch]));
+  });
+
   test("suspend, change what JobSet lets change, apply again, resume", async () => {
     await apply(plain("suspended"));
     await apply(plain("suspended").replace("spec:\n", "spec:\n  suspend: true\n"));
