@@ -55,6 +55,14 @@ export function pidsStarting(file: string): number[] {
   return [...new Set([...pidsRunning(file), ...starters])];
 }
 
+/** `nsenter` processes that started a program in the namespaces of this process and wait for its end. */
+export function pidsEntering(target: number): number[] {
+  return allPids().filter((pid) => {
+    const argv = commandLine(pid);
+    return argv[0] === "nsenter" && argv[1] === `--target=${target}`;
+  });
+}
+
 function commandLine(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);

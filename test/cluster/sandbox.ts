@@ -11,6 +11,7 @@ import {
   isAlive,
   type ProcessIdentity,
   pidNamespace,
+  pidsEntering,
   pidsRunning,
   pidsStarting,
   waitFor,
@@ -174,7 +175,8 @@ export async function closeCluster(folder: string, cgroup: string): Promise<void
   const own = pidNamespace(process.pid);
   const holders = ["cluster", "node-1", "node-2"].flatMap((name) => pidsStarting(initFile(folder, name)));
   const namespaces = new Set(holders.map(pidNamespace).filter((namespace) => namespace !== own));
-  for (const pid of holders) killIfAlive(pid);
+  // nsenter stops itself when its program is stopped (a lost node), and would then never reap it.
+  for (const pid of [...holders, ...holders.flatMap(pidsEntering)]) killIfAlive(pid);
   await waitFor("the cluster's processes end", 30_000, () => {
     return !allPids().some((pid) => holders.includes(pid) || namespaces.has(pidNamespace(pid) ?? own));
   });

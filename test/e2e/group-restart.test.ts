@@ -1,54 +1,206 @@
 // KEP-467 end to end on real kubelets: kill any worker, and the whole group is back in place, exactly once, without a new Pod.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Cluster, down, freeSlot } from "../cluster/cluster.ts";
-import type { Kubectl } from "../cluster/kubectl.ts";
-import { silentProgress } from "../cluster/progress.ts";
-import { createNamespace } from "../reprise-programs.ts";
-import { TrainingGroup } from "./group.ts";
-import { type Reprise, startReprise } from "./reprise.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { waitFor } from "../cluster/proc.ts";
+import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Installation, install } from "./reprise.ts";
 
-let cluster: Cluster;
-let reprise: Reprise;
-let kubectl: Kubectl;
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000 });
+
+let installation: Installation;
 
 beforeAll(async () => {
-  const slot = freeSlot(16);
-  cluster = await Cluster.up({ slot, nodes: 2, parts: ["jobset"], upstreamInPlace: false, progress: silentProgress });
-  kubectl = cluster.kubectl;
-  reprise = await startReprise(cluster);
-  await createNamespace(kubectl, "training");
+  installation = await install();
 });
 
 afterAll(async () => {
-  await reprise?.stop();
-  if (cluster !== undefined) await down(cluster.record.slot);
+  await installation?.end();
 });
+
+function uids({ pods }: GroupState): readonly string[] {
+  return pods.map(({ uid }) => uid);
+}
+
+/** The Pod of this slot: they are in the order of their names. */
+function podAt({ pods }: GroupState, index: number): PodState {
+  const pod = pods[index];
+  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
+  return pod;
+}
 
 describe("two replicatedJobs of four Pods each", () => {
   let group: TrainingGroup;
-  let number = 0;
 
-  beforeEach(async () => {
-    number += 1;
-    group = await TrainingGroup.start(kubectl, "training", `train-${number}`, { leaders: 4, followers: 4 });
-    return () => group.remove();
+  beforeAll(async () => {
+    group = await TrainingGroup.start(installation, "eight", { stages: { leaders: 4, followers: 4 } });
+    return () => group.delete();
   });
 
-  test.each([
-    ["exits with 1", (pod: string) => group.exitWorker(pod, 1)],
-    ["exits with 137, as when it runs out of memory", (pod: string) => group.exitWorker(pod, 137)],
-    ["is killed with SIGKILL", (pod: string) => group.killWorker(pod)],
+  test.each<[string, (pod: PodState) => unknown]>([
+    ["exits with 1", (pod) => group.exitWorker(pod, 1)],
+    ["exits with 137, as when it runs out of memory", (pod) => group.exitWorker(pod, 137)],
+    ["is killed with SIGKILL", (pod) => kill(pod.worker)],
   ])("a worker %s: all eight restart once, in place, and start together", async (_, fail) => {
     const before = await group.running();
-    const [victim] = before.pods;
-    await fail(victim?.name ?? "");
+    await fail(podAt(before, 0));
     const after = await group.restarted(before.syncedEpoch + 1);
 
-    expect(after.pods.map(({ uid }) => uid)).toEqual(before.pods.map(({ uid }) => uid));
-    for (const pod of after.pods) expect(pod.workerRestarts).toBe(1);
-    expect(after.restarts).toBe(1);
+    expect(uids(after)).toEqual(uids(before));
+    expect(after.pods.map(({ worker }) => worker.restarts)).toEqual(
+      before.pods.map(({ worker }) => worker.restarts + 1),
+    );
+    expect(after.restarts).toBe(before.restarts + 1);
     // No worker of the new epoch started before every agent had reached it.
-    const lastAgent = Math.max(...after.pods.map(({ agentStartedAt }) => agentStartedAt));
-    for (const pod of after.pods) expect(pod.workerStartedAt).toBeGreaterThanOrEqual(lastAgent);
+    const lastAgent = Math.max(...after.pods.map(({ agent }) => agent.startedAt));
+    for (const { worker } of after.pods) expect(worker.startedAt).toBeGreaterThanOrEqual(lastAgent);
   });
 });
+
+describe.concurrent("a small group", () => {
+  test("five failures in a row are five restarts", async () => {
+    const group = await TrainingGroup.start(installation, "five", { stages: { workers: 2 } });
+    const first = await group.running();
+    let state = first;
+    for (let failure = 1; failure <= 5; failure += 1) {
+      kill(podAt(state, failure % 2).worker);
+      state = await group.restarted(first.syncedEpoch + failure);
+      expect(state.restarts).toBe(failure);
+    }
+    expect(uids(state)).toEqual(uids(first));
+    expect(state.history.map(({ counted }) => counted)).toEqual([true, true, true, true, true]);
+    await group.delete();
+  });
+
+  test("whatever dies at the same moment is one restart", async () => {
+    const group = await TrainingGroup.start(installation, "moment", { stages: { workers: 3 } });
+    const first = await group.running();
+    const victims: readonly ((state: GroupState) => void)[] = [
+      (state) => kill(podAt(state, 0).worker, podAt(state, 1).worker),
+      (state) => kill(podAt(state, 0).agent),
+      (state) => kill(podAt(state, 1).agent, podAt(state, 1).worker),
+      (state) => kill(...state.pods.flatMap(({ agent, worker }) => [agent, worker])),
+    ];
+    let state = first;
+    for (const strike of victims) {
+      strike(state);
+      state = await group.restarted(state.syncedEpoch + 1);
+    }
+    // Exactly: one that was counted twice, or late, would show in the steps after it.
+    expect(state).toMatchObject({ syncedEpoch: first.syncedEpoch + victims.length, restarts: victims.length });
+    expect(state.pods.map(({ worker }) => worker.restarts)).toEqual(first.pods.map(() => victims.length));
+    expect(uids(state)).toEqual(uids(first));
+    await group.delete();
+  });
+
+  test("an agent that dies at the barrier comes back to it, and no restart is counted", async () => {
+    const { kubectl } = installation;
+    const group = await TrainingGroup.start(installation, "barrier", {
+      stages: { early: 2, late: 1 },
+      // Nowhere to run, so that the others wait.
+      podSpec: { late: { nodeSelector: { "example.com/opened": "yes" } } },
+    });
+    const waiting = await group.reached("waits at the barrier", ({ pods }) => {
+      return pods.filter(({ epoch, agent }) => epoch === 1 && agent.running).length === 2;
+    });
+    const victim = podAt(waiting, 0);
+    kill(victim.agent);
+    await waitFor("the agent is back", 60_000, async () => {
+      const pod = (await group.pods()).find(({ uid }) => uid === victim.uid);
+      return pod?.agent.running === true && pod.agent.id !== victim.agent.id;
+    });
+    expect((await group.pods()).some(({ worker }) => worker.running)).toBe(false);
+    await kubectl(["label", "node", "node-1", "example.com/opened=yes"]);
+    const running = await group.restarted(1);
+    expect(running).toMatchObject({ restarts: 0, history: [] });
+    expect(running.pods.map(({ uid }) => uid)).toEqual(waiting.pods.map(({ uid }) => uid));
+    await group.delete();
+  });
+
+  test("neither a Pod's own tokens nor a stranger restart it", async () => {
+    const { kubectl, namespace } = installation;
+    const group = await TrainingGroup.start(installation, "guarded", { stages: { workers: 2 } });
+    const before = await group.running();
+    const [own, other] = [podAt(before, 0), podAt(before, 1)];
+    const next = String(before.syncedEpoch + 1);
+
+    // The worker's token, and one as the agent has it.
+    const file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+    const bound = ["--bound-object-kind=Pod", `--bound-object-name=${own.name}`, `--bound-object-uid=${own.uid}`];
+    const tokens = await Promise.all([
+      kubectl(["-n", namespace, "exec", own.name, "-c", "trainer", "--", "cat", file]),
+      kubectl(["-n", namespace, "create", "token", "default", ...bound]),
+    ]);
+    for (const client of tokens.map(clientWith)) {
+      const patch = (pod: PodState, metadata: object, subresource = "") =>
+        client.request("PATCH", `/api/v1/namespaces/${namespace}/pods/${pod.name}${subresource}`, {
+          body: { metadata },
+          contentType: MERGE_PATCH,
+        });
+      for (const subresource of ["", "/status"]) {
+        await expect(patch(other, { annotations: { [JOBSET.epochAnnotation]: next } }, subresource)).rejects.toThrow(
+          REFUSED,
+        );
+        await expect(patch(own, { annotations: { "example.com/note": "x" } }, subresource)).rejects.toThrow(REFUSED);
+        await expect(patch(own, { labels: { [LABEL.injected]: null } }, subresource)).rejects.toThrow(REFUSED);
+      }
+      for (const forged of ["0", "-1", "1e3", "99999999999", null]) {
+        await expect(patch(own, { annotations: { [JOBSET.epochAnnotation]: forged } })).rejects.toThrow(REFUSED);
+      }
+      await client.close();
+    }
+
+    // Somebody who may create Pods and nothing else.
+    await kubectl(["-n", namespace, "create", "serviceaccount", "stranger"]);
+    await kubectl(["-n", namespace, "create", "role", "stranger", "--verb=create", "--resource=pods"]);
+    await kubectl([
+      "-n",
+      namespace,
+      "create",
+      "rolebinding",
+      "stranger",
+      "--role=stranger",
+      `--serviceaccount=${namespace}:stranger`,
+    ]);
+    const create = (name: string, labels: Readonly<Record<string, string>>) => {
+      const metadata = { name, labels, annotations: { [JOBSET.epochAnnotation]: next } };
+      const spec = {
+        restartPolicy: "Never",
+        containers: [{ name: "trainer", image: "local/busybox:1", command: ["false"] }],
+      };
+      const input = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec });
+      return kubectl(["-n", namespace, `--as=system:serviceaccount:${namespace}:stranger`, "create", "-f", "-"], {
+        input,
+      });
+    };
+    const labels = { [JOBSET.nameKey]: group.name, [JOBSET.replicatedJobKey]: "workers" };
+    await expect(create("false-member", { ...labels, [LABEL.injected]: "true" })).rejects.toThrow(REFUSED);
+    await create("by-label-only", labels);
+
+    // Exactly one restart, for this one failure, after all that.
+    kill(own.worker);
+    expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+    await group.delete();
+  });
+});
+
+/** By a policy, or for lack of any right. */
+const REFUSED = /denied request|is forbidden|cannot patch/;
+
+/** The API server's CA and this token, nothing else. */
+function clientWith(token: string): KubeClient {
+  const { server, stateDir } = installation.cluster;
+  const caData = readFileSync(join(stateDir, "pki", "ca.crt")).toString("base64");
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: "test", server, caData }],
+    users: [{ name: "test", token: token.trim() }],
+    contexts: [{ name: "test", cluster: "test", user: "test" }],
+    currentContext: "test",
+  });
+  return new KubeClient(config);
+}

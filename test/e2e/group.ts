@@ -1,14 +1,40 @@
 // A training group on the cluster, as a user sees it: a plain JobSet, its Pods, and the InPlaceRestart object.
 import { readFileSync } from "node:fs";
-import { stringify } from "yaml";
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
+import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
+import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
+import { hasStatus } from "../../src/kube/api-error.ts";
+import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { allPids, waitFor } from "../cluster/proc.ts";
 
-export interface GroupState {
-  readonly syncedEpoch: number;
-  readonly deprecatedEpoch: number;
-  readonly restarts: number;
-  readonly phase: string;
+/** Where a group runs. */
+export interface Home {
+  readonly kubectl: Kubectl;
+  /** For what is asked many times a second: every kubectl is a process of its own. */
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+export interface GroupShape {
+  /** Each replicatedJob's number of Pods, in their order. */
+  readonly stages: Readonly<Record<string, number>>;
+  readonly maxRestarts?: number;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** More of spec.failurePolicy and of spec. */
+  readonly failurePolicy?: Readonly<Record<string, unknown>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  /** More of a replicatedJob, by its name. */
+  readonly stage?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** More of the Pods' spec, by the replicatedJob's name. */
+  readonly podSpec?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export interface GroupState extends InPlaceRestartStatus {
+  readonly jobSetUid: string;
+  /** In the order of their slots. */
   readonly pods: readonly PodState[];
 }
 
@@ -16,163 +42,232 @@ export interface PodState {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
+  readonly stage: string;
+  readonly phase: string;
+  readonly terminating: boolean;
+  /** NaN when there is none. */
   readonly epoch: number;
-  readonly workerRestarts: number;
-  readonly workerRunning: boolean;
+  readonly attempt: number;
+  readonly worker: Container;
+  readonly agent: Container;
+}
+
+export interface Container {
+  readonly id: string;
+  readonly restarts: number;
+  readonly running: boolean;
   /** Milliseconds since 1970; the kubelet reports whole seconds. */
-  readonly workerStartedAt: number;
-  readonly agentStartedAt: number;
-  readonly workerContainer: string;
+  readonly startedAt: number;
 }
 
 /** Long enough for a slow machine that runs other tests; a recovery takes seconds. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 90_000;
 
 export class TrainingGroup {
   readonly name: string;
-  readonly #kubectl: Kubectl;
-  readonly #namespace: string;
+  readonly #home: Home;
+  readonly #shape: GroupShape;
+  readonly #size: number;
 
-  private constructor(kubectl: Kubectl, namespace: string, name: string) {
-    this.#kubectl = kubectl;
-    this.#namespace = namespace;
+  private constructor(home: Home, name: string, shape: GroupShape) {
     this.name = name;
+    this.#home = home;
+    this.#shape = shape;
+    this.#size = Object.values(shape.stages).reduce((sum, pods) => sum + pods, 0);
   }
 
-  /** Applies a plain JobSet with a replicatedJob of the given number of Pods under each name. */
-  static async start(
-    kubectl: Kubectl,
-    namespace: string,
-    name: string,
-    stages: Readonly<Record<string, number>>,
-    jobSet: { readonly maxRestarts?: number } = {},
-  ): Promise<TrainingGroup> {
-    const group = new TrainingGroup(kubectl, namespace, name);
-    await group.#run(["apply", "-f", "-"], jobSetText(name, stages, jobSet.maxRestarts ?? 10));
+  /** Creates a plain JobSet. */
+  static async start(home: Home, name: string, shape: GroupShape): Promise<TrainingGroup> {
+    const group = new TrainingGroup(home, name, shape);
+    await group.create();
     return group;
   }
 
-  async remove(): Promise<void> {
-    await this.#run(["delete", "jobset", this.name, "--wait=true", "--timeout=60s", "--cascade=foreground"]);
+  async create(): Promise<void> {
+    await this.#home.client.request("POST", this.#jobSets, { body: jobSetOf(this.name, this.#shape) });
   }
 
-  /** Waits until every worker of the synced epoch runs. */
+  /** Begins to delete the JobSet with all that belongs to it. */
+  async delete(): Promise<void> {
+    await this.#home.client.request("DELETE", `${this.#jobSets}/${this.name}`, {
+      body: { propagationPolicy: "Background" },
+    });
+  }
+
+  async suspend(suspend: boolean): Promise<void> {
+    const body = [{ op: "add", path: "/spec/suspend", value: suspend }];
+    await this.#home.client.request("PATCH", `${this.#jobSets}/${this.name}`, { body, contentType: JSON_PATCH });
+  }
+
+  /** Waits until every worker runs. */
   running(): Promise<GroupState> {
-    return this.#reached("runs", (state) => state.syncedEpoch > 0);
+    return this.reached("runs", (state) => this.#runs(state));
   }
 
-  /** Waits until every worker of this epoch runs. */
+  /** Waits until every worker runs in this epoch. */
   restarted(epoch: number): Promise<GroupState> {
-    return this.#reached(`runs at epoch ${epoch}`, (state) => state.syncedEpoch === epoch);
+    return this.reached(`runs in epoch ${epoch}`, (state) => state.syncedEpoch === epoch && this.#runs(state));
   }
 
-  async state(): Promise<GroupState | undefined> {
-    const [object, pods] = await Promise.all([
-      this.#json(["inplacerestart", this.name]).catch(() => undefined),
-      this.#json(["pods", "-l", `jobset.sigs.k8s.io/jobset-name=${this.name}`]),
-    ]);
-    const status = (object as InPlaceRestart | undefined)?.status;
-    if (status === undefined) return undefined;
-    return { ...status, pods: (pods as PodList).items.map(podState) };
+  /** Waits until every worker runs in a later epoch than this. */
+  restartedSince(epoch: number): Promise<GroupState> {
+    return this.reached(
+      `runs in a later epoch than ${epoch}`,
+      (state) => state.syncedEpoch > epoch && this.#runs(state),
+    );
   }
 
-  /** Makes the worker end by itself with this code. */
-  async exitWorker(pod: string, code: number): Promise<void> {
-    await this.#run(["exec", pod, "-c", "trainer", "--", "sh", "-c", `echo ${code} > /tmp/exit`]);
-  }
-
-  /** SIGKILL from outside, as the kernel or an operator would send it. */
-  async killWorker(pod: string): Promise<void> {
-    const { pods } = (await this.state()) ?? { pods: [] };
-    const id = pods.find(({ name }) => name === pod)?.workerContainer ?? "no container";
-    for (const pid of allPids().filter((each) => isIn(each, id))) process.kill(pid, "SIGKILL");
-  }
-
-  async #reached(what: string, condition: (state: GroupState) => boolean): Promise<GroupState> {
+  /** Waits until the group's object exists and the condition holds. */
+  async reached(what: string, condition: (state: GroupState) => boolean): Promise<GroupState> {
     let last: GroupState | undefined;
     try {
       return await waitFor(`${this.name} ${what}`, TIMEOUT_MS, async () => {
         last = await this.state();
-        if (last === undefined || last.pods.length === 0 || !condition(last)) return undefined;
-        const epoch = last.syncedEpoch;
-        return last.pods.every((pod) => pod.workerRunning && pod.epoch === epoch) ? last : undefined;
+        return last !== undefined && condition(last) ? last : undefined;
       });
     } catch (error) {
       throw new Error(`${this.name} never ${what}; last seen: ${JSON.stringify(last)}`, { cause: error });
     }
   }
 
-  async #run(args: readonly string[], input?: string): Promise<string> {
-    return await this.#kubectl(["-n", this.#namespace, ...args], input === undefined ? {} : { input });
+  async state(): Promise<GroupState | undefined> {
+    const [object, pods] = await Promise.all([this.#object(), this.pods()]);
+    return object?.status === undefined ? undefined : { ...object.status, jobSetUid: object.jobSetUID, pods };
   }
 
-  async #json(what: readonly string[]): Promise<unknown> {
-    return JSON.parse(await this.#run(["get", ...what, "-o", "json"]));
+  async jobSet(): Promise<JobSet> {
+    return readJobSet(await this.#home.client.request("GET", `${this.#jobSets}/${this.name}`));
+  }
+
+  /** The JobSet's status as upstream writes it. */
+  async rawStatus(): Promise<Readonly<Record<string, unknown>>> {
+    return asMap((await this.#home.client.request("GET", `${this.#jobSets}/${this.name}`))["status"]);
+  }
+
+  /** Waits until JobSet has marked it as ended. */
+  async ended(): Promise<JobSet> {
+    return await waitFor(`JobSet ${this.name} ends`, TIMEOUT_MS, async () => {
+      const jobSet = await this.jobSet();
+      return jobSet.outcome === "none" ? undefined : jobSet;
+    });
+  }
+
+  async pods(): Promise<readonly PodState[]> {
+    const list = await this.#home.client.request("GET", `/api/v1/namespaces/${this.#home.namespace}/pods`, {
+      query: { labelSelector: `${JOBSET.nameKey}=${this.name},${LABEL.injected}` },
+    });
+    return asList(list["items"])
+      .map(podState)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Waits until none of its Pods exists. */
+  async gone(): Promise<void> {
+    await waitFor(`the Pods of ${this.name} are gone`, TIMEOUT_MS, async () => (await this.pods()).length === 0);
+  }
+
+  /** Makes the worker end by itself with this code. */
+  async exitWorker(pod: PodState, code: number): Promise<void> {
+    const command = ["sh", "-c", `echo ${code} > /tmp/exit`];
+    await this.#home.kubectl(["-n", this.#home.namespace, "exec", pod.name, "-c", WORKER, "--", ...command]);
+  }
+
+  #runs(state: GroupState): boolean {
+    const { syncedEpoch, deprecatedEpoch, phase, pods } = state;
+    return (
+      deprecatedEpoch < syncedEpoch &&
+      phase === "Running" &&
+      pods.length === this.#size &&
+      pods.every(
+        (pod) => pod.phase === "Succeeded" || (pod.worker.running && pod.epoch === syncedEpoch && !pod.terminating),
+      )
+    );
+  }
+
+  async #object(): Promise<ReturnType<typeof readInPlaceRestart> | undefined> {
+    const { group, version, plural } = IN_PLACE_RESTART;
+    const path = `/apis/${group}/${version}/namespaces/${this.#home.namespace}/${plural}/${this.name}`;
+    try {
+      return readInPlaceRestart(await this.#home.client.request("GET", path));
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  get #jobSets(): string {
+    return `/apis/${JOBSET.group}/${JOBSET.version}/namespaces/${this.#home.namespace}/${JOBSET.plural}`;
   }
 }
 
-interface InPlaceRestart {
-  readonly status?: Omit<GroupState, "pods">;
+/** SIGKILL from outside to every process of these containers, as the kernel or an operator would send it, all at once. */
+export function kill(...containers: readonly Container[]): void {
+  const processes = allPids().map((pid) => ({ pid, cgroup: cgroupOf(pid) }));
+  const victims = containers.map(({ id }) => processes.filter(({ cgroup }) => id !== "" && cgroup.includes(id)));
+  // The kubelet's report may lag behind: a test that kills nothing would prove nothing.
+  if (victims.some((found) => found.length === 0)) throw new Error("a container that does not run cannot be killed");
+  for (const { pid } of victims.flat()) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // Ended with its parent.
+    }
+  }
 }
 
-interface PodList {
-  readonly items: readonly RawPod[];
-}
-
-interface RawPod {
-  readonly metadata: { readonly name: string; readonly uid: string; readonly annotations?: Record<string, string> };
-  readonly spec: { readonly nodeName?: string };
-  readonly status: {
-    readonly containerStatuses?: readonly RawStatus[];
-    readonly initContainerStatuses?: readonly RawStatus[];
-  };
-}
-
-interface RawStatus {
-  readonly name: string;
-  readonly restartCount: number;
-  readonly containerID?: string;
-  readonly state: { readonly running?: { readonly startedAt: string } };
-}
-
-function podState(pod: RawPod): PodState {
-  const worker = pod.status.containerStatuses?.find(({ name }) => name === "trainer");
-  const agent = pod.status.initContainerStatuses?.find(({ name }) => name === "reprise-agent");
-  const startedAt = (status: RawStatus | undefined) => Date.parse(status?.state.running?.startedAt ?? "");
-  return {
-    name: pod.metadata.name,
-    uid: pod.metadata.uid,
-    node: pod.spec.nodeName ?? "",
-    epoch: Number(pod.metadata.annotations?.["jobset.sigs.k8s.io/epoch"]),
-    workerRestarts: worker?.restartCount ?? 0,
-    workerRunning: worker?.state.running !== undefined,
-    workerStartedAt: startedAt(worker),
-    agentStartedAt: startedAt(agent),
-    workerContainer: worker?.containerID?.replace("containerd://", "") ?? "",
-  };
-}
-
-/** Whether a process of this machine belongs to a container. */
-function isIn(pid: number, container: string): boolean {
+function cgroupOf(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/cgroup`, "utf8").includes(container);
+    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
   } catch {
-    return false; // Ended meanwhile.
+    return ""; // Ended meanwhile.
   }
 }
+
+function podState(raw: unknown): PodState {
+  const pod = readPod(raw);
+  const metadata = asMap(asMap(raw)["metadata"]);
+  const annotations = asMap(metadata["annotations"]);
+  return {
+    name: pod.name,
+    uid: pod.uid,
+    node: pod.node ?? "",
+    stage: pod.replicatedJob,
+    phase: pod.phase,
+    terminating: pod.deletion !== undefined,
+    epoch: Number(asText(annotations[JOBSET.epochAnnotation]) ?? Number.NaN),
+    attempt: Number(asText(annotations[JOBSET.inPlaceRestartAttemptAnnotation]) ?? Number.NaN),
+    worker: container(pod, WORKER),
+    agent: container(pod, AGENT.container),
+  };
+}
+
+function container(pod: Pod, name: string): Container {
+  const status: ContainerStatus | undefined = pod.containers.find((each) => each.name === name);
+  const running = status?.state.kind === "running";
+  return {
+    id: status?.containerID?.replace("containerd://", "") ?? "",
+    restarts: status?.restartCount ?? 0,
+    running,
+    startedAt: running ? Date.parse(status.state.startedAt ?? "") : Number.NaN,
+  };
+}
+
+const WORKER = "trainer";
 
 /** The worker ends when it is told to, by file or by signal; /tmp is an emptyDir, which outlives a restart in place. */
-const WORKER = [
+const WORKER_SCRIPT = [
   "trap 'exit 143' TERM",
-  "code=0; if [ -e /tmp/exit ]; then rm /tmp/exit; fi",
+  "rm -f /tmp/exit",
   'echo "epoch $REPRISE_EPOCH"',
   "while [ ! -e /tmp/exit ]; do sleep 0.1; done",
   "exit $(cat /tmp/exit)",
 ].join("; ");
 
-function jobSetText(name: string, stages: Readonly<Record<string, number>>, maxRestarts: number): string {
-  const replicatedJobs = Object.entries(stages).map(([stage, pods]) => ({
-    name: stage,
+function jobSetOf(name: string, shape: GroupShape): object {
+  const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {}, stage = {}, podSpec = {} } = shape;
+  const replicatedJobs = Object.entries(stages).map(([stageName, pods]) => ({
+    name: stageName,
+    ...stage[stageName],
     template: {
       spec: {
         parallelism: pods,
@@ -183,21 +278,22 @@ function jobSetText(name: string, stages: Readonly<Record<string, number>>, maxR
             volumes: [{ name: "tmp", emptyDir: {} }],
             containers: [
               {
-                name: "trainer",
+                name: WORKER,
                 image: "local/busybox:1",
-                command: ["sh", "-c", WORKER],
+                command: ["sh", "-c", WORKER_SCRIPT],
                 volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
               },
             ],
+            ...podSpec[stageName],
           },
         },
       },
     },
   }));
-  return stringify({
-    apiVersion: "jobset.x-k8s.io/v1alpha2",
-    kind: "JobSet",
-    metadata: { name },
-    spec: { failurePolicy: { maxRestarts }, replicatedJobs },
-  });
+  return {
+    apiVersion: `${JOBSET.group}/${JOBSET.version}`,
+    kind: JOBSET.kind,
+    metadata: { name, annotations },
+    spec: { failurePolicy: { maxRestarts, ...failurePolicy }, replicatedJobs, ...spec },
+  };
 }

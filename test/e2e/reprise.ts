@@ -4,26 +4,39 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildAgent, nativeArch } from "../../scripts/build-agent.ts";
-import type { Cluster } from "../cluster/cluster.ts";
+import { connect } from "../../src/kube/client.ts";
+import { Cluster, type ClusterOptions, down, freeSlot } from "../cluster/cluster.ts";
 import { writeImage } from "../cluster/image.ts";
 import { childRunner, type RunningProgram } from "../cluster/processes.ts";
+import { silentProgress } from "../cluster/progress.ts";
 import { run } from "../cluster/run.ts";
 import { slot } from "../cluster/slot.ts";
 import {
   applyManifests,
   buildBundle,
+  createNamespace,
   type Home,
   registerWebhook,
   runController,
   runWebhook,
   type ServedWebhook,
 } from "../reprise-programs.ts";
+import type { Home as GroupHome } from "./group.ts";
 
 export interface Reprise {
   readonly webhook: ServedWebhook;
   readonly controller: RunningProgram;
   readonly logFolder: string;
+  /** One more, as a replica or in the place of one that was killed. */
+  startController(): Promise<RunningProgram>;
   stop(): Promise<void>;
+}
+
+/** A cluster with reprise on it, and a namespace whose JobSets are injected. */
+export interface Installation extends GroupHome {
+  readonly cluster: Cluster;
+  readonly reprise: Reprise;
+  end(): Promise<void>;
 }
 
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
@@ -38,16 +51,49 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
   const webhook = await runWebhook(home, bundle, { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" });
   await registerWebhook(cluster.kubectl, webhook);
   const server = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
-  const controller = await runController(home, bundle, cluster.kubectl, server);
+  const controllers: RunningProgram[] = [];
+  const startController = async () => {
+    const started = await runController(home, bundle, cluster.kubectl, server);
+    controllers.push(started);
+    return started;
+  };
   return {
     webhook,
-    controller,
+    controller: await startController(),
     logFolder: folder,
+    startController,
     async stop() {
-      await Promise.all([webhook.program.kill(), controller.kill()]);
+      await Promise.all([webhook.program, ...controllers].map((program) => program.kill()));
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+export async function install(
+  options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
+): Promise<Installation> {
+  const slot = freeSlot(16);
+  const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
+  const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
+  try {
+    const reprise = await startReprise(cluster);
+    const { kubectl, kubeconfig } = cluster;
+    const namespace = "training";
+    await createNamespace(kubectl, namespace);
+    const client = connect({ kubeconfig });
+    const end = async () => {
+      try {
+        await client.close();
+        await reprise.stop();
+      } finally {
+        await down(slot);
+      }
+    };
+    return { cluster, reprise, kubectl, client, namespace, end };
+  } catch (error) {
+    await down(slot);
+    throw error;
+  }
 }
 
 /** The compiled agent and the libraries of this machine that it is linked with. */

@@ -1,0 +1,191 @@
+// What a group survives from outside, on real kubelets: Pods that are deleted or evicted, a node that is lost, a controller or an
+// API server that is killed in the middle of a restart.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { waitFor } from "../cluster/proc.ts";
+import type { RunningProgram } from "../cluster/processes.ts";
+import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Installation, install } from "./reprise.ts";
+
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000 });
+
+let installation: Installation;
+
+beforeAll(async () => {
+  // Kubelets report every 10 s: twice that is a node that was lost, and not one that is slow. The default is 50 s.
+  installation = await install({ controllerManagerFlags: ["--node-monitor-grace-period=20s"] });
+});
+
+afterAll(async () => {
+  await installation?.end();
+});
+
+/** The Pods that are there before and after, by name; a replacement has a name of its own. */
+function kept(before: GroupState, after: GroupState): readonly string[] {
+  const uids = new Set(after.pods.map(({ uid }) => uid));
+  return before.pods.filter(({ uid }) => uids.has(uid)).map(({ name }) => name);
+}
+
+function split({ pods }: GroupState): { readonly victim: PodState; readonly others: readonly PodState[] } {
+  const [victim, ...others] = pods;
+  if (victim === undefined) throw new Error("the group has no Pods");
+  return { victim, others };
+}
+
+/** Waits until every other Pod has restarted in place and waits at the next epoch, for a replacement that does not run yet. */
+async function othersWait(group: TrainingGroup, before: GroupState, others: readonly PodState[]): Promise<GroupState> {
+  const next = before.syncedEpoch + 1;
+  return await group.reached("waits for the replacement", ({ syncedEpoch, pods }) => {
+    const waiting = pods.filter(({ uid, epoch, agent }) => {
+      const earlier = others.find((other) => other.uid === uid);
+      return earlier !== undefined && epoch === next && agent.running && agent.id !== earlier.agent.id;
+    });
+    return syncedEpoch === before.syncedEpoch && waiting.length === others.length;
+  });
+}
+
+describe.concurrent("a Pod that goes", () => {
+  test("deleted: the others restart at once and wait, also through a failure; its replacement joins; one restart counts", async () => {
+    const { kubectl, namespace } = installation;
+    const group = await TrainingGroup.start(installation, "deleted", { stages: { workers: 3 }, ...away });
+    const before = await group.running();
+    const { victim, others } = split(before);
+    await kubectl(["-n", namespace, "delete", "pod", victim.name, "--wait=false"]);
+    const waiting = await othersWait(group, before, others);
+    // A failure in the middle of a restart.
+    const unlucky = waiting.pods.find(({ uid }) => uid === others[0]?.uid);
+    if (unlucky === undefined) throw new Error("the other Pod is there");
+    kill(unlucky.agent);
+    const after = await group.restarted(before.syncedEpoch + 1);
+    expect(kept(before, after)).toEqual(others.map(({ name }) => name));
+    expect(after).toMatchObject({ restarts: 1, history: [{ cause: { reason: "PodDeleted" }, counted: true }] });
+    await group.delete();
+  });
+
+  test("evicted, as by a drain: the others restart at once and wait, its replacement joins, and nothing is counted", async () => {
+    const { client, namespace } = installation;
+    const group = await TrainingGroup.start(installation, "evicted", {
+      stages: { workers: 3 },
+      maxRestarts: 0,
+      ...away,
+    });
+    const before = await group.running();
+    const { victim, others } = split(before);
+    await client.request("POST", `/api/v1/namespaces/${namespace}/pods/${victim.name}/eviction`, {
+      body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: victim.name, namespace } },
+    });
+    await othersWait(group, before, others);
+    const after = await group.restarted(before.syncedEpoch + 1);
+    expect(kept(before, after)).toEqual(others.map(({ name }) => name));
+    expect(after).toMatchObject({ restarts: 0, history: [{ cause: { reason: "Disruption" }, counted: false }] });
+    await group.delete();
+  });
+
+  test("lost with its node: the others restart and wait, and when it is back the group runs on, with nothing counted", async () => {
+    const { cluster } = installation;
+    const group = await TrainingGroup.start(installation, "node-loss", {
+      stages: { workers: 2 },
+      maxRestarts: 0,
+      annotations: { "reprise.dev/node-loss-grace": "5s" },
+      podSpec: { workers: { topologySpreadConstraints: [apart] } },
+    });
+    const before = await group.running();
+    const lost = before.pods.filter(({ node }) => node === "node-2");
+    const others = before.pods.filter(({ node }) => node === "node-1");
+    expect([lost.length, others.length]).toEqual([1, 1]);
+    const kubelet = cluster.program("kubelet-2");
+    process.kill(kubelet.pid, "SIGSTOP");
+    try {
+      await othersWait(group, before, others);
+    } finally {
+      wake(kubelet);
+    }
+    const after = await group.restartedSince(before.syncedEpoch);
+    expect(kept(before, after)).toEqual(others.map(({ name }) => name));
+    expect(after.restarts).toBe(0);
+    // More than one if the replacement came before the node's taints were gone.
+    for (const record of after.history)
+      expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
+  });
+});
+
+describe("a controller that is killed", () => {
+  let leader: RunningProgram;
+
+  beforeAll(() => {
+    leader = installation.reprise.controller;
+  });
+
+  test("in the middle of a restart: the one that follows completes it, and it counts once", async () => {
+    const group = await TrainingGroup.start(installation, "orphan", { stages: { workers: 2 } });
+    const before = await group.running();
+    kill(split(before).victim.worker);
+    await group.reached("is told to restart", ({ deprecatedEpoch }) => deprecatedEpoch === before.syncedEpoch);
+    await leader.kill();
+    leader = await installation.reprise.startController();
+    expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
+    await group.delete();
+  });
+
+  test("while another stands by: that one takes over a failure that nobody saw, and it counts once", async () => {
+    const group = await TrainingGroup.start(installation, "takeover", { stages: { workers: 2 } });
+    const before = await group.running();
+    const standby = await installation.reprise.startController();
+    await leader.kill();
+    leader = standby;
+    kill(split(before).victim.worker);
+    const after = await group.restarted(before.syncedEpoch + 1);
+    expect(after).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+    expect(kept(before, after)).toEqual(before.pods.map(({ name }) => name));
+    await group.delete();
+  });
+});
+
+test("the API server is killed in the middle of a restart: workers of other groups run on, and the restart counts once", async () => {
+  const { cluster } = installation;
+  const [group, bystander] = await Promise.all([
+    TrainingGroup.start(installation, "cut-off", { stages: { workers: 2 } }),
+    TrainingGroup.start(installation, "bystander", { stages: { workers: 2 } }),
+  ]);
+  const [before, calm] = await Promise.all([group.running(), bystander.running()]);
+  kill(split(before).victim.worker);
+  await group.reached("is told to restart", ({ deprecatedEpoch }) => deprecatedEpoch === before.syncedEpoch);
+  await cluster.program("kube-apiserver").kill();
+  // Long enough for everything to notice: agents, kubelets, and a leader who may no longer lead after 10 s.
+  await noLeader();
+  await cluster.startAgain("kube-apiserver");
+  expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
+  // The outage is over for the other group too when it recovers again.
+  const after = await bystander.running();
+  expect(after).toMatchObject({ syncedEpoch: calm.syncedEpoch, restarts: 0 });
+  expect(after.pods.map(({ worker }) => worker)).toEqual(calm.pods.map(({ worker }) => worker));
+  kill(split(after).victim.worker);
+  expect(await bystander.restarted(calm.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
+  await Promise.all([group.delete(), bystander.delete()]);
+});
+
+/** Waits until the controller, cut off, has given up to lead. */
+async function noLeader(): Promise<void> {
+  const log = () => readFileSync(join(installation.reprise.logFolder, "reprise-controller.log"), "utf8");
+  const ends = () => log().split("no longer leading").length;
+  const before = ends();
+  await waitFor("the controller stops leading", 60_000, () => ends() > before);
+}
+
+/** With its parent, the nsenter that started it: that one stops itself when its child is stopped. */
+function wake({ pid }: RunningProgram): void {
+  const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  for (const each of [Number(parent), pid]) process.kill(each, "SIGCONT");
+}
+
+/** From the node that is lost meanwhile. */
+const away = { podSpec: { workers: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } };
+
+const apart = {
+  maxSkew: 1,
+  topologyKey: "kubernetes.io/hostname",
+  whenUnsatisfiable: "DoNotSchedule",
+  labelSelector: { matchLabels: { "jobset.sigs.k8s.io/jobset-name": "node-loss" } },
+};

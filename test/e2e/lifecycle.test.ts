@@ -1,0 +1,154 @@
+// The life of a group from its first start to its end, on real kubelets: startup order, suspension, completion, the end of the
+// budget, and objects that are deleted under it.
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { kill, TrainingGroup } from "./group.ts";
+import { type Installation, install } from "./reprise.ts";
+
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000 });
+
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await install();
+});
+
+afterAll(async () => {
+  await installation?.end();
+});
+
+// Each has a group of its own.
+describe.concurrent("a group", () => {
+  describe("at its end", () => {
+    test("the failure after the last restart fails the JobSet, and its Pods are removed", async () => {
+      const group = await TrainingGroup.start(installation, "spent", { stages: { workers: 2 }, maxRestarts: 1 });
+      const { pods } = await group.running();
+      kill(...pods.slice(0, 1).map(({ worker }) => worker));
+      const restarted = await group.restarted(2);
+      kill(...restarted.pods.slice(1).map(({ worker }) => worker));
+
+      const { conditions } = await group.ended();
+      expect(conditions).toContainEqual(
+        expect.objectContaining({ type: "Failed", status: "True", reason: "ReachedMaxRestarts" }),
+      );
+      expect(await group.rawStatus()).toMatchObject({ terminalState: "Failed" });
+      const failed = await group.reached("is shown as failed", ({ phase }) => phase === "Failed");
+      expect(failed).toMatchObject({ restarts: 1, syncedEpoch: 2 });
+      await group.gone();
+    });
+
+    test("a worker that has finished holds up neither a later restart nor the completion", async () => {
+      const group = await TrainingGroup.start(installation, "finish", { stages: { workers: 2 } });
+      const { pods } = await group.running();
+      const [finished, other] = pods;
+      if (finished === undefined || other === undefined) throw new Error("two Pods run");
+      await group.exitWorker(finished, 0);
+      await group.reached("has a finished Pod", (state) => state.pods.some(({ phase }) => phase === "Succeeded"));
+      kill(other.worker);
+      const restarted = await group.restarted(2);
+      expect(restarted).toMatchObject({ restarts: 1, ready: "2/2" });
+      expect(restarted.pods).toMatchObject([
+        { uid: finished.uid, phase: "Succeeded", epoch: 1 },
+        { uid: other.uid, phase: "Running", epoch: 2 },
+      ]);
+      for (const pod of restarted.pods.filter(({ phase }) => phase === "Running")) await group.exitWorker(pod, 0);
+      expect((await group.ended()).outcome).toBe("Completed");
+      await group.reached("is shown as completed", ({ phase, restarts }) => phase === "Completed" && restarts === 1);
+    });
+  });
+
+  describe("with a startup order", () => {
+    test.each([
+      ["dependsOn", { stage: { followers: { dependsOn: [{ name: "leaders", status: "Ready" }] } } }],
+      ["startupPolicy InOrder", { spec: { startupPolicy: { startupPolicyOrder: "InOrder" } } }],
+    ])("%s: a later stage joins without disturbing, and is held back again in a restart", async (order, more) => {
+      const name = order === "dependsOn" ? "ready" : "in-order";
+      const group = await TrainingGroup.start(installation, name, { stages: { leaders: 1, followers: 1 }, ...more });
+      const leader = await group.reached("runs its leader", ({ pods }) => pods.some(({ worker }) => worker.running));
+      expect(leader.pods.filter(({ worker }) => worker.running)).toMatchObject([{ stage: "leaders" }]);
+      const running = await group.running();
+      expect(running).toMatchObject({ restarts: 0, history: [] });
+      expect(running.pods.map(({ worker }) => worker.restarts)).toEqual([0, 0]);
+
+      kill(...running.pods.filter(({ stage }) => stage === "followers").map(({ worker }) => worker));
+      const restarted = await group.restarted(running.syncedEpoch + 1);
+      expect(restarted.restarts).toBe(1);
+      const [followersAt = 0, leadersAt = 0] = restarted.pods.map(({ worker }) => worker.startedAt);
+      expect(followersAt).toBeGreaterThanOrEqual(leadersAt);
+      await group.delete();
+    });
+
+    test("dependsOn Complete: the next stage starts when the first has finished, and restarts without it", async () => {
+      const group = await TrainingGroup.start(installation, "complete", {
+        stages: { prepare: 1, train: 2 },
+        stage: { train: { dependsOn: [{ name: "prepare", status: "Complete" }] } },
+      });
+      const first = await group.reached(
+        "prepares",
+        ({ pods }) => pods.length === 1 && pods[0]?.worker.running === true,
+      );
+      for (const pod of first.pods) await group.exitWorker(pod, 0);
+      const running = await group.running();
+      expect(running.restarts).toBe(0);
+      kill(...running.pods.slice(-1).map(({ worker }) => worker));
+      const restarted = await group.restarted(running.syncedEpoch + 1);
+      expect(restarted.restarts).toBe(1);
+      expect(restarted.pods.map(({ stage, phase }) => [stage, phase])).toEqual([
+        ["prepare", "Succeeded"],
+        ["train", "Running"],
+        ["train", "Running"],
+      ]);
+      await group.delete();
+    });
+  });
+
+  describe("whose objects change under it", () => {
+    test("suspension and resumption, more often than restarts are allowed, count as none", async () => {
+      const group = await TrainingGroup.start(installation, "suspend", { stages: { workers: 2 }, maxRestarts: 3 });
+      let { syncedEpoch } = await group.running();
+      for (let time = 1; time <= 5; time += 1) {
+        await group.suspend(true);
+        await group.gone();
+        await group.suspend(false);
+        const resumed = await group.running();
+        expect(resumed).toMatchObject({ restarts: 0, history: [] });
+        expect(resumed.syncedEpoch).toBeGreaterThan(syncedEpoch);
+        syncedEpoch = resumed.syncedEpoch;
+      }
+      const { pods } = await group.running();
+      kill(...pods.slice(0, 1).map(({ worker }) => worker));
+      expect(await group.restarted(syncedEpoch + 1)).toMatchObject({ restarts: 1 });
+      await group.delete();
+    });
+
+    test("a JobSet that is deleted and created again at once is a new group", async () => {
+      const group = await TrainingGroup.start(installation, "again", { stages: { workers: 2 } });
+      const before = await group.running();
+      kill(...before.pods.slice(0, 1).map(({ worker }) => worker));
+      const old = await group.restarted(2);
+      await group.delete();
+      await group.create();
+      const { uid } = await group.jobSet();
+      const renewed = await group.reached("runs anew", (state) => state.jobSetUid === uid && state.phase === "Running");
+      expect(renewed.jobSetUid).not.toBe(old.jobSetUid);
+      expect(renewed).toMatchObject({ syncedEpoch: 1, restarts: 0, history: [] });
+      kill(...(await group.running()).pods.slice(0, 1).map(({ worker }) => worker));
+      expect(await group.restarted(2)).toMatchObject({ restarts: 1, jobSetUid: uid });
+      await group.delete();
+    });
+
+    test("an InPlaceRestart that is deleted by hand costs one restart that is not counted", async () => {
+      const group = await TrainingGroup.start(installation, "lost", { stages: { workers: 2 } });
+      const before = await group.running();
+      await installation.kubectl(["-n", installation.namespace, "delete", "inplacerestart", group.name]);
+      const after = await group.restarted(before.syncedEpoch + 1);
+      expect(after).toMatchObject({ restarts: 0, history: [{ cause: { reason: "StateLost" }, counted: false }] });
+      expect(after.pods.map(({ uid, worker }) => [uid, worker.restarts])).toEqual(
+        before.pods.map(({ uid }) => [uid, 1]),
+      );
+      kill(...after.pods.slice(0, 1).map(({ worker }) => worker));
+      expect(await group.restarted(before.syncedEpoch + 2)).toMatchObject({ restarts: 1 });
+      await group.delete();
+    });
+  });
+});

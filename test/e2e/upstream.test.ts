@@ -1,0 +1,57 @@
+// JobSet's own alpha of in-place restart, turned on: its controller keeps the attempts, our injected agent follows them.
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { waitFor } from "../cluster/proc.ts";
+import { kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Installation, install } from "./reprise.ts";
+
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000 });
+
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await install({ upstreamInPlace: true });
+});
+
+afterAll(async () => {
+  await installation?.end();
+});
+
+async function attempted(group: TrainingGroup, attempt: number): Promise<readonly PodState[]> {
+  return await waitFor(`${group.name} runs in attempt ${attempt}`, 90_000, async () => {
+    const [{ currentInPlaceRestartAttempt }, pods] = await Promise.all([group.rawStatus(), group.pods()]);
+    const isThere = pods.length === 3 && pods.every((pod) => pod.attempt === attempt);
+    // The kubelet's report lags behind: a worker of this attempt has been restarted as often.
+    const isRunning = pods.every(({ worker }) => worker.running && worker.restarts === attempt);
+    return currentInPlaceRestartAttempt === attempt && isThere && isRunning ? pods : undefined;
+  });
+}
+
+describe.concurrent("with upstream's gate on", () => {
+  test("restartStrategy InPlaceRestart: workers and agents die, and JobSet's controller brings the group back in place", async () => {
+    const group = await TrainingGroup.start(installation, "upstream", {
+      stages: { leaders: 1, followers: 2 },
+      failurePolicy: { restartStrategy: "InPlaceRestart" },
+    });
+    const before = await attempted(group, 0);
+    kill(...before.slice(0, 1).map(({ worker }) => worker));
+    const again = await attempted(group, 1);
+    kill(...again.slice(1).map(({ agent }) => agent));
+    const after = await attempted(group, 2);
+    expect(after.map(({ uid }) => uid)).toEqual(before.map(({ uid }) => uid));
+    const lastAgent = Math.max(...after.map(({ agent }) => agent.startedAt));
+    for (const { worker } of after) expect(worker.startedAt).toBeGreaterThanOrEqual(lastAgent);
+    expect(await group.rawStatus()).toMatchObject({ previousInPlaceRestartAttempt: 1 });
+    // Ours leaves it alone.
+    expect(await group.state()).toBeUndefined();
+    await group.delete();
+  });
+
+  test("any other JobSet is ours as before", async () => {
+    const group = await TrainingGroup.start(installation, "ours", { stages: { workers: 2 } });
+    const before = await group.running();
+    kill(...before.pods.slice(0, 1).map(({ worker }) => worker));
+    expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
+    await group.delete();
+  });
+});
