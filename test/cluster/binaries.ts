@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { holdLock } from "./lock.ts";
 import { checkGo, thisMachine } from "./prerequisites.ts";
-import type { Progress, Step } from "./progress.ts";
+import type { Progress } from "./progress.ts";
 import { cacheKey, moduleFolder, type ToolGroupName, toolGroup } from "./tool-groups.ts";
 
 /** The path of a program of one group. */
@@ -46,9 +46,16 @@ async function build(group: ToolGroupName, progress: Progress): Promise<void> {
     if (existsSync(target)) return; // Another process built it while we waited for the lock.
     const { programs, linkerFlags = "", folder } = toolGroup(group);
     const step = progress.step(`building ${folder} (${Object.keys(programs).join(", ")})`);
+    step.update(undefined, "downloading modules");
+    const packages = (await go(["list", "-deps", ...Object.values(programs)], group, () => {})).split("\n").length;
+    // `go build -v` names each package as it is compiled, and none twice.
+    let compiled = 0;
     for (const [program, source] of Object.entries(programs)) {
-      const flags = ["build", "-v", "-trimpath", "-ldflags", `-s -w ${linkerFlags}`.trim()];
-      await goBuild([...flags, "-o", join(temporary, program), source], group, step);
+      const flags = ["-v", "-trimpath", "-ldflags", `-s -w ${linkerFlags}`.trim(), "-o", join(temporary, program)];
+      await go(["build", ...flags, source], group, (line) => {
+        if (!line.startsWith("go: downloading")) compiled += 1;
+        step.update(Math.min(1, compiled / packages), line);
+      });
     }
     await copyAssets(group, temporary);
     renameSync(temporary, target);
@@ -73,18 +80,6 @@ async function copyAssets(group: ToolGroupName, target: string): Promise<void> {
   for (const entry of readdirSync(join(target, "assets"), { recursive: true })) {
     chmodSync(join(target, "assets", entry.toString()), 0o755);
   }
-}
-
-/** Runs `go build -v`, which names each package as it is compiled; the number of packages in all gives the bar. */
-async function goBuild(args: readonly string[], group: ToolGroupName, step: Step): Promise<void> {
-  const source = args.at(-1) ?? ".";
-  step.update(undefined, "downloading modules");
-  const total = (await go(["list", "-deps", source], group, () => {})).split("\n").length;
-  let compiled = 0;
-  await go(args, group, (line) => {
-    if (line.startsWith("go: downloading")) step.update(undefined, line.slice("go: ".length));
-    else step.update(Math.min(1, ++compiled / total), line);
-  });
 }
 
 async function go(args: readonly string[], group: ToolGroupName, onLine: (line: string) => void): Promise<string> {
