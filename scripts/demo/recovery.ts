@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import type { Cluster } from "../../test/cluster/cluster.ts";
-import { killContainer } from "../../test/cluster/container.ts";
+import { killContainers } from "../../test/cluster/container.ts";
 import { waitFor } from "../../test/cluster/proc.ts";
 import { createNamespace } from "../../test/reprise-programs.ts";
 
@@ -31,7 +31,7 @@ export async function recover(cluster: Cluster, namespace: string, file: string)
   const [victim] = before;
   process.stdout.write(`  ${namespace}: four workers run; killing the one in ${victim?.pod} ...\n`);
   const began = performance.now();
-  killContainer(victim?.container ?? "");
+  killContainers(victim?.container ?? "");
   const old = new Set(before.map(({ container }) => container));
   const after = await waitFor(`the workers in ${namespace} run again`, 120_000, async () => {
     const workers = await readWorkers(cluster, namespace);

@@ -1,5 +1,4 @@
 // A training group on the cluster, as a user sees it: a plain JobSet, its Pods, and the InPlaceRestart object.
-import { readFileSync } from "node:fs";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
@@ -7,8 +6,9 @@ import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
+import { killContainers } from "../cluster/container.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
-import { allPids, waitFor } from "../cluster/proc.ts";
+import { waitFor } from "../cluster/proc.ts";
 
 /** Where a group runs. */
 export interface Home {
@@ -202,25 +202,7 @@ export class TrainingGroup {
 
 /** SIGKILL from outside to every process of these containers, as the kernel or an operator would send it, all at once. */
 export function kill(...containers: readonly Container[]): void {
-  const processes = allPids().map((pid) => ({ pid, cgroup: cgroupOf(pid) }));
-  const victims = containers.map(({ id }) => processes.filter(({ cgroup }) => id !== "" && cgroup.includes(id)));
-  // The kubelet's report may lag behind: a test that kills nothing would prove nothing.
-  if (victims.some((found) => found.length === 0)) throw new Error("a container that does not run cannot be killed");
-  for (const { pid } of victims.flat()) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // Ended with its parent.
-    }
-  }
-}
-
-function cgroupOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
-  } catch {
-    return ""; // Ended meanwhile.
-  }
+  killContainers(...containers.map(({ id }) => id));
 }
 
 function podState(raw: unknown): PodState {
