@@ -1,14 +1,18 @@
 import { defineConfig } from "vitest/config";
 
-// Integration and e2e tests mostly wait for real processes, so more workers than cores keep the whole run short.
+import Sequencer from "./test/sequencer.ts";
+
+// One project after the other: clusters that start beside timed tests would slow them, and the other way round.
 export default defineConfig({
   test: {
-    maxWorkers: 6,
     reporters: ["default", "./test/count-reporter.ts"],
+    sequence: { sequencer: Sequencer },
     projects: [
       {
         test: {
           name: "unit",
+          sequence: { groupOrder: 0 },
+          maxWorkers: 4,
           include: ["{src,agent,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
           // Seconds at most on an idle machine; clusters that start beside them can slow them tenfold.
           testTimeout: 120_000,
@@ -18,6 +22,9 @@ export default defineConfig({
       {
         test: {
           name: "integration",
+          sequence: { groupOrder: 1 },
+          // They mostly wait for real processes, so more workers than cores keep the run short.
+          maxWorkers: 5,
           include: ["test/integration/**/*.test.ts"],
           globalSetup: "test/integration/setup.ts",
           testTimeout: 120_000,
@@ -27,6 +34,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          sequence: { groupOrder: 2 },
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/setup.ts",
           // One cluster at a time: two would share the cores and disturb each other's timing.
