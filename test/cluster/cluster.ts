@@ -162,7 +162,8 @@ export class Cluster {
       loadImage(this.#binaries, this.stateDir, index, busyboxArchive());
     }
     await waitFor("the nodes are registered", 60_000, async () => {
-      return (await this.kubectl(["get", "nodes", "-o", "name"])).trim().split("\n").length === options.nodes;
+      const names = await this.kubectl(["get", "nodes", "-o", "name"]);
+      return names.split("\n").filter((name) => name !== "").length === options.nodes;
     });
     await this.kubectl(["wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s"]);
     nodeStep.done();

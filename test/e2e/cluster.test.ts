@@ -155,6 +155,14 @@ describe("a tool that is killed with SIGKILL in the middle of up", () => {
   });
 });
 
+test("up without a number of nodes gives one, and waits until it is Ready", async () => {
+  const up = await cluster("up", "--without-jobset");
+  expect(up, up.output).toMatchObject({ code: 0 });
+  const { kubectl } = await Cluster.attach(defaultStateDir(slot), silentProgress);
+  expect(await kubectl(["get", "nodes", "--no-headers"])).toMatch(/^node-1\s+Ready\s.*\n$/);
+  expect(await cluster("down")).toMatchObject({ code: 0 });
+});
+
 test("a folder that the tool did not make is never taken or removed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-foreign-"));
   writeFileSync(join(folder, "precious"), "data");
