@@ -106,7 +106,7 @@ describe.each(SHAPES)("an update of %s", (_shape, builder) => {
       agentPort: 9_999,
       restartExitCode: 1,
       imagePullSecrets: ["new"],
-      agentResources: { cpu: "1", memory: "1Gi" },
+      agentResources: { cpu: "1", guaranteedCpu: "2", memory: "1Gi" },
     };
     expect(injected(update(withCrdDefaults(builder().build()), live, other))["spec"]).toEqual(live["spec"]);
   });

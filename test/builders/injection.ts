@@ -9,7 +9,7 @@ export const settings: InjectionSettings = {
   agentImage: "registry.example/reprise:test",
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],
-  agentResources: { cpu: "100m", memory: "64Mi" },
+  agentResources: { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" },
   agentPort: 15_467,
   restartExitCode: 88,
 };
