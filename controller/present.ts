@@ -5,7 +5,7 @@ import type { JobSet } from "../src/api/jobset.ts";
 import type { Condition } from "../src/api/metadata.ts";
 import type { Group } from "./group.ts";
 import { openRecord } from "./history.ts";
-import { participants } from "./startup-order.ts";
+import { participants, unfilled } from "./startup-order.ts";
 
 type Status = InPlaceRestartStatus;
 
@@ -14,10 +14,15 @@ export const CONDITION = {
   ready: "Ready",
   /** The group waits for all of its Pods to reach the next epoch. */
   atBarrier: "AtBarrier",
+  /** The others run; a stage whose turn has come waits for all of its Pods. */
+  stageWaits: "StageWaiting",
   /** It has waited for longer than a start takes. */
   stalled: "Stalled",
   budgetSpent: "BudgetSpent",
 } as const;
+
+/** Why a wait has stalled. Each ends with its own wait. */
+export const STALL = { atBarrier: "PodsMissing", stageWaits: "StageNotFilled" } as const;
 
 export function present(group: Group, jobSet: JobSet, status: Status, now: number): Status {
   const phase = phaseOf(group, jobSet, status);
@@ -30,11 +35,33 @@ export function present(group: Group, jobSet: JobSet, status: Status, now: numbe
     reason,
     message: atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : "",
   };
+  const runs = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch < status.syncedEpoch;
+  const waiting = runs ? unfilled(group, status).map(({ stage }) => stage.name) : [];
+  const stage: Finding = {
+    type: CONDITION.stageWaits,
+    status: waiting.length > 0,
+    reason,
+    message:
+      waiting.length > 0 ? `waiting for every Pod of ${waiting.join(", ")} to reach epoch ${status.syncedEpoch}` : "",
+  };
   const lifted: Finding = { type: CONDITION.stalled, status: false, reason: "Lifted", message: "" };
-  const findings = [ready, barrier, ...(!atBarrier && isKnown(status, lifted.type) ? [lifted] : [])];
+  const findings = [
+    ready,
+    barrier,
+    // Most groups never have such a stage, or a stall, to tell of.
+    ...(stage.status || isKnown(status, stage.type) ? [stage] : []),
+    ...(isLifted(status, { atBarrier, stageWaits: stage.status }) ? [lifted] : []),
+  ];
   let { conditions } = status;
   for (const finding of findings) conditions = withCondition(conditions, finding, now);
   return { ...status, phase, ready: readyText(group), conditions };
+}
+
+/** Whether the wait that had stalled is over. */
+function isLifted({ conditions }: Status, waits: Readonly<Record<keyof typeof STALL, boolean>>): boolean {
+  const stalled = conditions.find(({ type }) => type === CONDITION.stalled);
+  if (stalled?.status !== "True") return false;
+  return stalled.reason === STALL.stageWaits ? !waits.stageWaits : !waits.atBarrier;
 }
 
 interface Finding {

@@ -135,6 +135,7 @@ export async function runController(options: ControllerOptions): Promise<Running
         ...(ending === undefined ? [] : ["shutting down"]),
         ...watches.missing.map((watched) => `waiting for the first list of ${watched}`),
       ],
+      role: () => roleOf(election, identity),
     },
     options.registry,
   );
@@ -165,6 +166,14 @@ export async function runController(options: ControllerOptions): Promise<Running
     health.close();
     log.info("controller stopped");
   }
+}
+
+/** For whoever asks a replica why it does nothing. */
+function roleOf(election: LeaderElection, identity: string): string {
+  if (election.isLeader()) return "leading";
+  const { holder } = election;
+  if (holder === identity) return "standing by, lost the lead";
+  return holder === "" ? "standing by, no leader seen" : `standing by, leader is ${holder}`;
 }
 
 function countPhases(groups: Groups): ReadonlyMap<Phase, number> {

@@ -20,6 +20,7 @@ import {
   runController,
   runWebhook,
   type ServedWebhook,
+  type Server,
 } from "../reprise-programs.ts";
 import type { Home as GroupHome } from "./group.ts";
 
@@ -27,8 +28,9 @@ export interface Reprise {
   readonly webhook: ServedWebhook;
   readonly controller: RunningProgram;
   readonly logFolder: string;
-  /** One more, as a replica or in the place of one that was killed. */
-  startController(): Promise<RunningProgram>;
+  readonly apiServer: Server;
+  /** One more, as a replica or in the place of one that was killed. `server`: by which way it reaches the API server. */
+  startController(server?: Server): Promise<RunningProgram>;
   stop(): Promise<void>;
 }
 
@@ -50,9 +52,9 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
   await applyManifests(cluster.kubectl);
   const webhook = await runWebhook(home, bundle, { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" });
   await registerWebhook(cluster.kubectl, webhook);
-  const server = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
+  const apiServer = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
   const controllers: RunningProgram[] = [];
-  const startController = async () => {
+  const startController = async (server = apiServer) => {
     const started = await runController(home, bundle, cluster.kubectl, server);
     controllers.push(started);
     return started;
@@ -61,6 +63,7 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
     webhook,
     controller: await startController(),
     logFolder: folder,
+    apiServer,
     startController,
     async stop() {
       await Promise.all([webhook.program, ...controllers].map((program) => program.kill()));

@@ -403,13 +403,17 @@ it("hands over to the other replica, which goes on in the middle of a restart", 
   await whenObject("handed-over", { deprecatedEpoch: 1 });
   const leader = await leaderIdentity();
   expect(await metricsOf(controllers.get(leader))).toMatch(/^reprise_controller_leader 1$/m);
+  for (const [identity, controller] of controllers) {
+    const role = identity === leader ? "leading\n" : `standing by, leader is ${leader}\n`;
+    await vi.waitFor(async () => expect(await readinessOf(controller)).toEqual([200, role]), PATIENCE);
+  }
   await controllers.get(leader)?.shutdown();
   controllers.delete(leader);
   await agentsTake(pods, 2);
   await whenObject("handed-over", { syncedEpoch: 2, restarts: 1 });
   const successor = await leaderIdentity();
   expect([...controllers.keys()]).toEqual([successor]);
-  expect((await fetch(`http://127.0.0.1:${controllers.get(successor)?.healthPort}/readyz`)).status).toBe(200);
+  expect(await readinessOf(controllers.get(successor))).toEqual([200, "leading\n"]);
 });
 
 it("takes over as the command does, ends by itself on SIGTERM, and gives the lead back", async () => {
@@ -453,6 +457,11 @@ it("was never refused a request, and has no right that it did not use", async ()
   granted.delete("bind rbac.authorization.k8s.io/clusterroles");
   expect([...granted].sort()).toEqual([...used].sort());
 });
+
+async function readinessOf(controller: RunningController | undefined): Promise<[number, string]> {
+  const response = await fetch(`http://127.0.0.1:${controller?.healthPort}/readyz`);
+  return [response.status, await response.text()];
+}
 
 function rightOf(verb: unknown, { apiGroup, resource, subresource }: Readonly<Record<string, unknown>>): string {
   return `${verb} ${apiGroup ?? ""}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
