@@ -6,6 +6,7 @@ import type { Condition } from "../src/api/metadata.ts";
 import type { Group } from "./group.ts";
 import { openRecord } from "./history.ts";
 import { participants } from "./startup-order.ts";
+import { awaitedTermination } from "./termination.ts";
 
 type Status = InPlaceRestartStatus;
 
@@ -16,6 +17,8 @@ export const CONDITION = {
   atBarrier: "AtBarrier",
   /** It has waited for longer than a start takes. */
   stalled: "Stalled",
+  /** A Pod does not end, and its replacement cannot come before. */
+  waitingForTermination: "WaitingForTermination",
   budgetSpent: "BudgetSpent",
 } as const;
 
@@ -31,10 +34,22 @@ export function present(group: Group, jobSet: JobSet, status: Status, now: numbe
     message: atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : "",
   };
   const lifted: Finding = { type: CONDITION.stalled, status: false, reason: "Lifted", message: "" };
-  const findings = [ready, barrier, ...(!atBarrier && isKnown(status, lifted.type) ? [lifted] : [])];
+  const findings = [
+    ready,
+    barrier,
+    ...(!atBarrier && isKnown(status, lifted.type) ? [lifted] : []),
+    ...terminationFindings(group, status, atBarrier, now),
+  ];
   let { conditions } = status;
   for (const finding of findings) conditions = withCondition(conditions, finding, now);
   return { ...status, phase, ready: readyText(group), conditions };
+}
+
+function terminationFindings(group: Group, status: Status, atBarrier: boolean, now: number): readonly Finding[] {
+  const type = CONDITION.waitingForTermination;
+  const awaited = atBarrier ? awaitedTermination(group, now) : undefined;
+  if (awaited !== undefined) return [{ type, status: true, ...awaited }];
+  return isKnown(status, type) ? [{ type, status: false, reason: "Terminated", message: "" }] : [];
 }
 
 interface Finding {
