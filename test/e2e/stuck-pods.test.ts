@@ -207,7 +207,7 @@ async function startSpread(name: string, annotations: Readonly<Record<string, st
   };
   return await TrainingGroup.start(installation, name, {
     stages: { workers: 2 },
-    maxRestarts: 0,
+    maxRestarts: 3,
     annotations: { "reprise.dev/node-loss-grace": "3s", ...annotations },
     podSpec: { workers: { topologySpreadConstraints: [spread] } },
   });
