@@ -1,5 +1,5 @@
-// Reads from a cluster what `reprise status` reports. Reads only, and needs no more than the built-in role "view"; whether nodes
-// are reachable is left open when they may not be read.
+// Reads from a cluster what `reprise status` reports: JobSets, their InPlaceRestarts and Pods. Whether a node is reachable is left open
+// for users who may not read nodes.
 import { IN_PLACE_RESTART, type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
 import { readJobSet } from "../api/jobset.ts";
 import { JOBSET, LABEL } from "../api/names.ts";

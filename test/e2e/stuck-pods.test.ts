@@ -1,6 +1,8 @@
 // Pods on lost nodes, with real kubelets that are stopped: who is freed, who is not, and what the waiting group says meanwhile.
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { type Condition, readConditions } from "../../src/api/metadata.ts";
@@ -125,6 +127,16 @@ describe("a node is lost for long", () => {
     expect(await eventsOf("training", lost?.uid ?? "")).not.toContainEqual(
       expect.objectContaining({ reason: "ForcefullyDeleted" }),
     );
+    const status = await reprise("status", "plain", "-n", "training");
+    expect(status).toMatch(
+      new RegExp(
+        `waiting for Pod ${lost?.name} to terminate \\(Terminating since \\d\\S+ on node node-2: unreachable\\)`,
+      ),
+    );
+    expect(status).toContain(`kubectl delete pod -n training ${lost?.name} --force --grace-period=0`);
+    expect(await reprise("status", "-A")).toMatch(
+      new RegExp(`^training +plain +Restarting +\\d/2 +1 +0/3 +Pod ${lost?.name} to terminate`, "m"),
+    );
     process.stdout.write(`\nnode lost → still waiting after ${HOPELESS_MS / 1_000} s without it\n`);
   });
 
@@ -142,6 +154,7 @@ describe("a node is lost for long", () => {
     await installation.kubectl(["annotate", "pod", "-n", "training", lost?.name ?? "", `${CONSENT}=true`]);
     const after = await plain.restartedSince(before.plain.syncedEpoch);
     expect(after.pods.map(({ node }) => node)).toEqual(["node-1", "node-1"]);
+    expect(freedPods()).toContain(lost?.name);
     await Promise.all([annotated.delete(), plain.delete()]);
   });
 });
@@ -195,6 +208,14 @@ describe("nodes that come back", () => {
     await group.delete();
   });
 });
+
+/** What the command line prints, as users run it. */
+async function reprise(...args: readonly string[]): Promise<string> {
+  const { reprise, cluster } = installation;
+  const bundle = join(reprise.logFolder, "reprise.js");
+  const { stdout } = await promisify(execFile)(process.execPath, [bundle, ...args, "--kubeconfig", cluster.kubeconfig]);
+  return stdout;
+}
 
 /** Two Pods on two nodes; a node that is lost does not count, so that both may then run on the other. */
 async function startSpread(name: string, annotations: Readonly<Record<string, string>>): Promise<TrainingGroup> {
