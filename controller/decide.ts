@@ -19,6 +19,7 @@ import { reportStall, stallAt } from "./stall.ts";
 import { type Notice, type Status, type Step, spentMessage } from "./step.ts";
 import { closeWhenSuspended } from "./suspension.ts";
 import { finishRestart, release, sync } from "./sync.ts";
+import { overdueNext } from "./termination.ts";
 
 export type { PodReport } from "./reports.ts";
 export type { Notice } from "./step.ts";
@@ -92,7 +93,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   const { notices, failure } = step;
   const wait = before !== undefined && isReadyOnly(before, shown) ? readyRefreshAt(group, before, shown) : undefined;
   const unchanged = before !== undefined && (isEqual(before, shown) || (wait !== undefined && wait > now));
-  const wakeAt = earliest(stallAt(jobSet, shown), unchanged ? wait : undefined);
+  const wakeAt = earliest(stallAt(jobSet, shown), overdueNext(group, now), unchanged ? wait : undefined);
   const common = { reports, ...(wakeAt === undefined ? {} : { wakeAt }) };
   if (failure !== undefined) {
     const status = unchanged ? {} : { status: shown };

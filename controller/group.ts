@@ -8,6 +8,7 @@ import type { JobSet } from "../src/api/jobset.ts";
 import type { Pod } from "../src/api/pod.ts";
 import type { Finding } from "./detect.ts";
 import type { Stage } from "./stages.ts";
+import { CALM, type Surroundings } from "./stuck-pods/surroundings.ts";
 
 /**
  * Where a Pod stands. `live`: its epoch counts. `ending`: it may still run a worker, so no later epoch may start beside
@@ -89,6 +90,10 @@ export interface Group {
   readonly losses: Map<string, Loss>;
   /** Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
+  /** Pods that end, and that the next epoch waits for. */
+  readonly ending: Set<string>;
+  /** The cluster around the group; the same for all groups. */
+  readonly surroundings: Surroundings;
   /** What was already reported about a Pod, by its UID. */
   readonly reported: Map<string, string>;
   object: InPlaceRestart | undefined;
@@ -102,7 +107,7 @@ export interface Group {
   suspensionSeen: boolean;
 }
 
-export function newGroup(): Group {
+export function newGroup(surroundings: Surroundings = CALM): Group {
   return {
     jobSet: undefined,
     failExitCodes: [],
@@ -112,6 +117,8 @@ export function newGroup(): Group {
     podsByJob: new Map(),
     losses: new Map(),
     malformed: new Set(),
+    ending: new Set(),
+    surroundings,
     reported: new Map(),
     object: undefined,
     objectChangedAt: 0,

@@ -75,6 +75,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   if (siblings?.size === 0) group.podsByJob.delete(jobOf(member.pod));
   group.members.delete(uid);
   group.malformed.delete(uid);
+  group.ending.delete(uid);
   group.reported.delete(uid);
   noteVanished(group, member, now);
 }
@@ -165,6 +166,8 @@ function place(group: Group, pod: Pod, now: number): void {
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const member: Member = { pod, firstSeenAt, publishedAt, runs, standing, running, ready: running && isReady(pod) };
   group.members.set(pod.uid, member);
+  if (standing === "ending") group.ending.add(pod.uid);
+  else group.ending.delete(pod.uid);
   tallyMember(group, member, 1);
   if (standing === "live") supersede(group, pod);
   // Without its Job a Pod proves nothing, but neither does it take back what it proved before.

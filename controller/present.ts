@@ -6,6 +6,7 @@ import type { Condition } from "../src/api/metadata.ts";
 import type { Group } from "./group.ts";
 import { openRecord } from "./history.ts";
 import { participants, unfilled } from "./startup-order.ts";
+import { awaitedTermination } from "./termination.ts";
 
 type Status = InPlaceRestartStatus;
 
@@ -18,6 +19,8 @@ export const CONDITION = {
   stageWaits: "StageWaiting",
   /** It has waited for longer than a start takes. */
   stalled: "Stalled",
+  /** A Pod does not end, and its replacement cannot come before. */
+  waitingForTermination: "WaitingForTermination",
   budgetSpent: "BudgetSpent",
 } as const;
 
@@ -51,6 +54,7 @@ export function present(group: Group, jobSet: JobSet, status: Status, now: numbe
     // Most groups never have such a stage, or a stall, to tell of.
     ...(stage.status || isKnown(status, stage.type) ? [stage] : []),
     ...(isLifted(status, { atBarrier, stageWaits: stage.status }) ? [lifted] : []),
+    ...terminationFindings(group, status, atBarrier, now),
   ];
   let { conditions } = status;
   for (const finding of findings) conditions = withCondition(conditions, finding, now);
@@ -62,6 +66,13 @@ function isLifted({ conditions }: Status, waits: Readonly<Record<keyof typeof ST
   const stalled = conditions.find(({ type }) => type === CONDITION.stalled);
   if (stalled?.status !== "True") return false;
   return stalled.reason === STALL.stageWaits ? !waits.stageWaits : !waits.atBarrier;
+}
+
+function terminationFindings(group: Group, status: Status, atBarrier: boolean, now: number): readonly Finding[] {
+  const type = CONDITION.waitingForTermination;
+  const awaited = atBarrier ? awaitedTermination(group, now) : undefined;
+  if (awaited !== undefined) return [{ type, status: true, ...awaited }];
+  return isKnown(status, type) ? [{ type, status: false, reason: "Terminated", message: "" }] : [];
 }
 
 interface Finding {

@@ -84,16 +84,20 @@ export async function createNamespace(
   await kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }) });
 }
 
+/** Settings of the controller that a test needs to be others than the defaults. */
+export type ControllerConfig = Readonly<Record<string, unknown>>;
+
 /** The controller, with the rights that its manifests give it and no others. */
 export async function runController(
   home: Home,
   bundle: string,
   kubectl: Kubectl,
   server: Server,
+  settings: ControllerConfig = {},
 ): Promise<RunningProgram> {
   const [healthPort] = await freePorts();
   const config = join(home.folder, "controller.yaml");
-  writeFileSync(config, stringify({ controller: { healthPort } }));
+  writeFileSync(config, stringify({ ...settings, controller: { healthPort } }));
   const account = ["serviceaccount", "reprise-controller", "-n", "reprise-system"];
   await kubectl(["wait", ...account, "--for=create", "--timeout=10s"]);
   const token = await kubectl(["create", "token", "reprise-controller", "-n", "reprise-system", "--duration=8h"]);

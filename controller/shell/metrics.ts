@@ -12,7 +12,7 @@ import { latencyHistogram } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 
 /** What is watched, as the metrics and the log call it. */
-export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "plain-jobsets"] as const;
+export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
 export type Watched = (typeof WATCHED)[number];
 
 /** Numbers that are read when somebody asks for them. */

@@ -12,6 +12,11 @@ import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
 import { createHealthServer } from "../../src/webhook/health.ts";
 import { listening, portOf } from "../../src/webhook/listen.ts";
+import { createStuckPodsMetrics } from "../stuck-pods/metrics.ts";
+import { FreeingRequests } from "../stuck-pods/requests.ts";
+import { Rescue } from "../stuck-pods/rescue.ts";
+import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
+import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
 import { Groups } from "./groups.ts";
 import { createControllerMetrics } from "./metrics.ts";
@@ -27,6 +32,7 @@ export interface ControllerOptions {
   readonly leaderElection: { readonly namespace: string; readonly name: string; readonly timing?: LeaderTiming };
   /** The webhook's settings, to know what it would have injected. */
   readonly injection: InjectionSettings;
+  readonly stuckPods: StuckPodsSettings;
   /** Address to listen on; all of them, of both families, when left out. */
   readonly host?: string;
   /** 0 picks a free one. */
@@ -55,7 +61,16 @@ export async function runController(options: ControllerOptions): Promise<Running
     onError: (error) => log.warn({ err: error }, "an Event could not be recorded"),
   });
   const record = recorder.record.bind(recorder);
-  const groups = new Groups({ onChange: (key) => queue.add(key), now });
+  const surroundings = new ObservedSurroundings(options.stuckPods);
+  const groups = new Groups({ onChange: (key) => queue.add(key), now, surroundings });
+  const rescue = new Rescue({
+    surroundings,
+    requests: new FreeingRequests(client),
+    record,
+    metrics: createStuckPodsMetrics(options.registry, surroundings),
+    log,
+    now,
+  });
   const notInjected = new NotInjected(record);
   const access = new AgentAccess(client, now);
   const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, now });
@@ -90,6 +105,18 @@ export async function runController(options: ControllerOptions): Promise<Running
     groups,
     notInjected,
     injection: options.injection,
+    onNamespace: ({ kind, key }) => {
+      if (!surroundings.observeNamespace(key, kind !== "deleted")) return;
+      groups.surroundingsChanged();
+      rescue.lookEverywhere();
+    },
+    onNode: ({ kind, item }) => {
+      const { name } = item;
+      const changed = kind === "deleted" ? surroundings.forgetNode(name) : surroundings.observeNode(item);
+      if (!changed) return;
+      groups.surroundingsChanged();
+      rescue.nodeChanged(name);
+    },
     onError: (watched, error, stage) => {
       metrics.watchFailed(watched);
       log.warn({ watched, stage, err: error }, "watch interrupted");
@@ -107,10 +134,11 @@ export async function runController(options: ControllerOptions): Promise<Running
       log.info({ identity, groups: [...groups.keys()].length }, "leading");
       notInjected.tell(true);
       for (const key of groups.keys()) queue.add(key);
+      rescue.lead(signal);
       if (!signal.aborted) await once(signal, "abort");
       notInjected.tell(false);
       // Nothing may be written when another replica leads.
-      await queue.drain();
+      await Promise.all([queue.drain(), rescue.drain()]);
       log.info({ identity }, "no longer leading");
     },
     onError: (error) => log.warn({ err: error }, "leader election"),
@@ -160,7 +188,7 @@ export async function runController(options: ControllerOptions): Promise<Running
   async function end(): Promise<void> {
     log.info("shutting down");
     await election.stop();
-    await queue.stop();
+    await Promise.all([queue.stop(), rescue.stop()]);
     await recorder.stop();
     await watches.stop();
     health.close();

@@ -15,6 +15,7 @@ import {
   observeObject,
   observePod,
 } from "../observe.ts";
+import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface StageParts {
   readonly replicas?: number;
@@ -40,7 +41,7 @@ const TEMPLATE = {
 export class Scene {
   /** Milliseconds since 1970; tests move it. */
   now = Date.UTC(2026, 0, 1);
-  group: Group = newGroup();
+  group: Group;
   /** Everything that was told, in order. */
   readonly notices: Notice[] = [];
   readonly #stages: ReadonlyMap<string, StageParts>;
@@ -50,7 +51,12 @@ export class Scene {
   #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
   #version = 0;
 
-  constructor(stages: Readonly<Record<string, StageParts>> = { workers: { pods: 2 } }, jobSet: Partial<JobSet> = {}) {
+  constructor(
+    stages: Readonly<Record<string, StageParts>> = { workers: { pods: 2 } },
+    jobSet: Partial<JobSet> = {},
+    surroundings?: Surroundings,
+  ) {
+    this.group = newGroup(surroundings);
     this.#stages = new Map(Object.entries(stages));
     this.#jobSet = {
       name: "train",
@@ -226,7 +232,7 @@ export class Scene {
 
   /** The controller is killed and another one reads everything anew. */
   restartController(): this {
-    this.group = newGroup();
+    this.group = newGroup(this.group.surroundings);
     for (const pod of this.#pods.values()) observePod(this.group, pod, this.now);
     for (const job of this.#jobs.values()) observeJob(this.group, job, this.now);
     if (this.#stored !== undefined) observeObject(this.group, readInPlaceRestart(this.#stored), this.now);
@@ -236,8 +242,8 @@ export class Scene {
 }
 
 /** Two workers, both running in epoch 1. */
-export function runningScene(jobSet: Partial<JobSet> = {}): Scene {
-  const scene = new Scene({ workers: { pods: 2 } }, jobSet).settle().job("workers-0");
+export function runningScene(jobSet: Partial<JobSet> = {}, surroundings?: Surroundings): Scene {
+  const scene = new Scene({ workers: { pods: 2 } }, jobSet, surroundings).settle().job("workers-0");
   scene.at(1, "workers-0/0", "workers-0/1").settle();
   return scene.runs("a", "workers-0/0", "workers-0/1").settle();
 }

@@ -57,6 +57,21 @@ function duration(byDefault: string, description: string) {
   return schema.register(settingTexts, { expected: DURATION_FORM, description, example: byDefault });
 }
 
+function flag(byDefault: boolean, description: string) {
+  const schema = z.boolean().default(byDefault);
+  return schema.register(settingTexts, { expected: "true or false", description, example: String(byDefault) });
+}
+
+/** From 1 to 100, written with its sign; read as a share of one. */
+function percentage(byDefault: string, description: string) {
+  const schema = z
+    .string()
+    .regex(/^([1-9]\d?|100)%$/)
+    .transform((text) => Number.parseInt(text, 10) / 100)
+    .prefault(byDefault);
+  return schema.register(settingTexts, { expected: "a percentage from 1% to 100%", description, example: byDefault });
+}
+
 const injection = z
   .strictObject({
     default: choice(
@@ -144,9 +159,17 @@ const controller = z
 
 const stuckPods = z
   .strictObject({
+    enabled: flag(
+      true,
+      "Whether Pods that are stuck on lost nodes are freed. On, because a Pod has to consent to it by an annotation anyway.",
+    ),
     threshold: duration(
       "60s",
       "How long after its grace period a Pod on an unreachable node counts as stuck. KEP-6757 uses one minute: long enough for a kubelet that restarts.",
+    ),
+    brake: percentage(
+      "55%",
+      "Share of unreachable nodes from which on nothing is freed: then the control plane is cut off, and the Pods run on. The node lifecycle controller uses the same share; like it, one or two lost nodes never hold the brake unless they are all there are.",
     ),
   })
   .prefault({});

@@ -34,7 +34,7 @@ describe("parseConfig", () => {
         agentPort: 9000,
         agentResources: { ...defaultConfig.injection.agentResources, cpu: "1" },
       },
-      stuckPods: { threshold: 120_000 },
+      stuckPods: { ...defaultConfig.stuckPods, threshold: 120_000 },
     });
   });
 
@@ -49,7 +49,7 @@ describe("parseConfig", () => {
 
   it("lists the known settings when nothing is near", () => {
     expect(problemsOf("stuckPods:\n  replicas: 3\n")).toEqual([
-      "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: threshold)",
+      "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: enabled, threshold, brake)",
     ]);
   });
 

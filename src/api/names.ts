@@ -56,6 +56,12 @@ export const KUEUE = {
   safeToForcefullyDelete: "kueue.x-k8s.io/safe-to-forcefully-delete",
 } as const;
 
+/** What a Pod shows that was freed from a lost node. */
+export const FAILURE_RECOVERY = {
+  condition: "RepriseFailureRecovery",
+  reason: "ForcefullyDeleted",
+} as const;
+
 /** Label that the Job controller puts on the Pods of an Indexed Job. */
 export const COMPLETION_INDEX_LABEL = "batch.kubernetes.io/job-completion-index";
 

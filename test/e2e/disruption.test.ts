@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { loseNode, wakeNode } from "./lost-node.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -98,12 +99,11 @@ describe.concurrent("a Pod that goes", () => {
     const lost = before.pods.filter(({ node }) => node === "node-2");
     const others = before.pods.filter(({ node }) => node === "node-1");
     expect([lost.length, others.length]).toEqual([1, 1]);
-    const kubelet = cluster.program("kubelet-2");
-    process.kill(kubelet.pid, "SIGSTOP");
+    loseNode(cluster, 2);
     try {
       await othersWait(group, before, others);
     } finally {
-      wake(kubelet);
+      wakeNode(cluster, 2);
     }
     const after = await group.restartedSince(before.syncedEpoch);
     expect(kept(before, after)).toEqual(others.map(({ name }) => name));
@@ -179,12 +179,6 @@ async function noLeader(): Promise<void> {
   const ends = () => log().split("no longer leading").length;
   const before = ends();
   await waitFor("the controller stops leading", 60_000, () => ends() > before);
-}
-
-/** With its parent, the nsenter that started it: that one stops itself when its child is stopped. */
-function wake({ pid }: RunningProgram): void {
-  const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  for (const each of [Number(parent), pid]) process.kill(each, "SIGCONT");
 }
 
 /** From the node that is lost meanwhile. */

@@ -14,6 +14,7 @@ import { slot } from "../cluster/slot.ts";
 import {
   applyManifests,
   buildBundle,
+  type ControllerConfig,
   createNamespace,
   type Home,
   registerWebhook,
@@ -43,7 +44,7 @@ export interface Installation extends GroupHome {
 
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
-export async function startReprise(cluster: Cluster): Promise<Reprise> {
+export async function startReprise(cluster: Cluster, config: ControllerConfig = {}): Promise<Reprise> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-programs-"));
   const address = slot(cluster.record.slot).hostAddress;
   const home: Home = { folder, runner: childRunner(folder), address };
@@ -55,7 +56,7 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
   const apiServer = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
   const controllers: RunningProgram[] = [];
   const startController = async (server = apiServer) => {
-    const started = await runController(home, bundle, cluster.kubectl, server);
+    const started = await runController(home, bundle, cluster.kubectl, server, config);
     controllers.push(started);
     return started;
   };
@@ -74,12 +75,13 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
 
 export async function install(
   options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
+  config: ControllerConfig = {},
 ): Promise<Installation> {
   const slot = freeSlot(16);
   const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
   const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
   try {
-    const reprise = await startReprise(cluster);
+    const reprise = await startReprise(cluster, config);
     const { kubectl, kubeconfig } = cluster;
     const namespace = "training";
     await createNamespace(kubectl, namespace);

@@ -11,6 +11,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { AgentAccess } from "../../controller/shell/agent-access.ts";
 import { type RunningController, runController } from "../../controller/shell/run.ts";
 import type { JsonObject } from "../../src/api/admission.ts";
+import { defaultConfig } from "../../src/api/config.ts";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
@@ -109,6 +110,7 @@ async function startController(identity: string): Promise<RunningController> {
     identity,
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
+    stuckPods: defaultConfig.stuckPods,
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),
