@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { DURATION_FORM, parseDuration } from "./duration.ts";
 import { LOG_LEVELS } from "./log-level.ts";
-import { isQuantity } from "./quantity.ts";
+import { quantityValue } from "./quantity.ts";
 import { VERSION } from "./version.ts";
 
 export interface SettingText {
@@ -37,7 +37,8 @@ function choice<const T extends readonly [string, ...string[]]>(values: T, byDef
 function quantity(byDefault: string, description: string) {
   // YAML reads `cpu: 1` as a number; Kubernetes accepts both spellings, so both are taken.
   const schema = z
-    .union([z.string().refine(isQuantity), z.number().nonnegative()])
+    .union([z.string(), z.number()])
+    .refine((value) => (quantityValue(value) ?? -1n) >= 0n)
     .transform(String)
     .default(byDefault);
   const expected = 'a Kubernetes quantity such as "100m" or "64Mi"';

@@ -2,10 +2,9 @@
 import type { Finding, JsonObject } from "../api/admission.ts";
 import { DURATION_FORM, parseDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/names.ts";
-import { isQuantity } from "../api/quantity.ts";
+import { quantityValue } from "../api/quantity.ts";
 import { type ExitCodePolicy, parseExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
 import { objectAt, textAt } from "./json.ts";
-import { quantityValue } from "./quantity-value.ts";
 
 /** The annotations that shape an injection, as they were written; kept in the record of what was done. */
 export type InputTexts = { readonly [key: string]: string };
@@ -96,7 +95,7 @@ function quantity(
 ): string | undefined {
   const text = texts[key];
   if (text === undefined) return undefined;
-  const value = isQuantity(text) ? quantityValue(text) : undefined;
+  const value = quantityValue(text);
   if (value !== undefined && value > 0n && value >= (quantityValue(least) ?? 0n)) return text;
   const above = least === "0" ? "above 0" : `of at least ${least}`;
   errors.push(

@@ -1,8 +1,8 @@
 // The agent's share of CPU and memory, chosen so that the Pod keeps its quality of service. Pure.
 import type { JsonObject } from "../api/admission.ts";
 import { AGENT } from "../api/names.ts";
+import { quantityValue } from "../api/quantity.ts";
 import { isObject, listAt, objectAt } from "./json.ts";
-import { quantityValue } from "./quantity-value.ts";
 
 /** The two resources that make a Pod's class. */
 const COUNTED = ["cpu", "memory"] as const;
