@@ -21,6 +21,8 @@ export const ANNOTATION = {
   replicatedJobs: "reprise.dev/replicated-jobs",
   /** Comma-separated container names that are workers; default: all regular containers. */
   workerContainers: "reprise.dev/worker-containers",
+  /** Name of a failure policy, of the namespace or of the install. */
+  failurePolicy: "reprise.dev/failure-policy",
   failExitCodes: "reprise.dev/fail-exit-codes",
   recreateExitCodes: "reprise.dev/recreate-exit-codes",
   maxRestarts: "reprise.dev/max-restarts",
@@ -31,6 +33,9 @@ export const ANNOTATION = {
   /** On a JobSet (copied to its Pods) or on a Pod. */
   safeToForcefullyDelete: "reprise.dev/safe-to-forcefully-delete",
 } as const;
+
+/** The ConfigMap in a namespace that holds its failure policies, one per key. The manifests grant this name and no other. */
+export const FAILURE_POLICIES_CONFIG_MAP = "reprise-failure-policies";
 
 /** Names that belong to JobSet (KEP-467). */
 export const JOBSET = {

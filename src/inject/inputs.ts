@@ -3,7 +3,9 @@ import type { Finding, JsonObject } from "../api/admission.ts";
 import { DURATION_FORM, parseDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { quantityValue } from "../api/quantity.ts";
-import { type ExitCodePolicy, parseExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import { type ExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import type { PolicyAnswer } from "../policy/lookup.ts";
+import { resolveExitCodes } from "../policy/resolve.ts";
 import { objectAt, textAt } from "./json.ts";
 
 /** The annotations that shape an injection, as they were written; kept in the record of what was done. */
@@ -13,6 +15,7 @@ export type InputTexts = { readonly [key: string]: string };
 export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.replicatedJobs,
   ANNOTATION.workerContainers,
+  ANNOTATION.failurePolicy,
   ANNOTATION.failExitCodes,
   ANNOTATION.recreateExitCodes,
   ANNOTATION.nodeLossGrace,
@@ -21,8 +24,12 @@ export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.safeToForcefullyDelete,
 ];
 
+/** What a failure policy's name stands for. */
+export type FindPolicy = (name: string) => PolicyAnswer;
+
 export interface Inputs {
   readonly texts: InputTexts;
+  /** The named policy and the annotations together. */
   readonly policy: ExitCodePolicy;
   /** Names as written; undefined means all. */
   readonly replicatedJobs: ReadonlySet<string> | undefined;
@@ -37,8 +44,8 @@ export interface Inputs {
 const LEAST_MEMORY = "1Mi";
 
 /** A user's inputs. Where something is wrong there is a finding, and the value reads as not given. */
-export function readInputs(object: JsonObject, errors: Finding[]): Inputs {
-  return inputsOf(inputTexts(object), errors);
+export function readInputs(object: JsonObject, errors: Finding[], find: FindPolicy): Inputs {
+  return inputsOf(inputTexts(object), errors, find);
 }
 
 export function inputTexts(object: JsonObject): InputTexts {
@@ -51,8 +58,8 @@ export function inputTexts(object: JsonObject): InputTexts {
   return texts;
 }
 
-export function inputsOf(texts: InputTexts, errors: Finding[]): Inputs {
-  const parsed = parseExitCodePolicy(texts);
+export function inputsOf(texts: InputTexts, errors: Finding[], find: FindPolicy): Inputs {
+  const parsed = resolveExitCodes(texts, find);
   if (!parsed.ok) errors.push(...parsed.errors);
   return {
     texts,

@@ -62,7 +62,7 @@ describe("exit-code classes", () => {
       [ANNOTATION.failExitCodes]: "1-200",
       [ANNOTATION.recreateExitCodes]: "201-255",
     });
-    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("names 255 codes");
+    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("name 255 codes together");
   });
 
   it("answers hostile text without reading all of it", () => {

@@ -86,6 +86,12 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     path: `metadata.annotations[${ANNOTATION.failExitCodes}]`,
     says: /beyond 255/,
   },
+  "failure-policy": {
+    pass: injected(create(annotated(ANNOTATION.failurePolicy, "cuda-default"))),
+    fail: annotated(ANNOTATION.failurePolicy, "cuda-default"),
+    path: `metadata.annotations[${ANNOTATION.failurePolicy}]`,
+    says: /"cuda-default" is not a failure policy of the config file; define it there/,
+  },
   "node-loss-grace": {
     pass: annotated(ANNOTATION.nodeLossGrace, "30s"),
     fail: annotated(ANNOTATION.nodeLossGrace, "30"),
