@@ -80,7 +80,11 @@ function names(texts: InputTexts, key: string, kind: string, errors: Finding[]):
   found.delete("");
   if (found.size > 0) return found;
   errors.push(
-    finding("participation", key, `names no ${kind}; list names separated by commas, or remove it to mean all`),
+    finding(
+      "participation",
+      key,
+      `${shown(text)} names no ${kind}; list names separated by commas, or remove it to mean all`,
+    ),
   );
   return undefined;
 }
@@ -89,7 +93,13 @@ function graceSeconds(text: string | undefined, errors: Finding[]): number | und
   if (text === undefined) return undefined;
   const span = parseDuration(text);
   if (span !== undefined) return Math.ceil(span / 1_000);
-  errors.push(finding("node-loss-grace", ANNOTATION.nodeLossGrace, `${shown(text)} is not ${DURATION_FORM}`));
+  errors.push(
+    finding(
+      "node-loss-grace",
+      ANNOTATION.nodeLossGrace,
+      `${shown(text)} is not ${DURATION_FORM}; write a number with its unit`,
+    ),
+  );
   return undefined;
 }
 

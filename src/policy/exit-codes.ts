@@ -87,7 +87,7 @@ function checkTogether({ fail, recreate }: ExitCodePolicy, failName: string): Co
   if (count <= MAX_CODES) return undefined;
   return {
     of: recreate.length > 0 ? "recreate" : "fail",
-    problem: `the two classes name ${count} codes together, and Kubernetes takes ${MAX_CODES} beside 0 in one rule`,
+    problem: `${count} codes are in a class, and Kubernetes takes ${MAX_CODES} beside 0 in one rule`,
     fix: "leave at least one code to the restart in place",
   };
 }
@@ -99,9 +99,13 @@ function codesOf(of: keyof ExitCodePolicy, text: unknown, problems: CodesProblem
     problems.push({ of, problem, fix: 'write for example "40-50,137"' });
     return [];
   }
+  if (text.trim() === "") {
+    problems.push({ of, problem: "is empty", fix: 'write codes and ranges such as "40-50,137", or remove it' });
+    return [];
+  }
   const taken = new Map<number, string>();
   for (const part of text.split(",").map((item) => item.trim())) {
-    const wrong = takePart(part, taken);
+    const wrong = part === "" ? emptyPart(text) : takePart(part, taken);
     if (wrong !== undefined) {
       problems.push({ of, ...wrong });
       return [];
@@ -110,15 +114,17 @@ function codesOf(of: keyof ExitCodePolicy, text: unknown, problems: CodesProblem
   return [...taken.keys()].sort((a, b) => a - b);
 }
 
+function emptyPart(text: string): Pick<CodesProblem, "problem" | "fix"> {
+  return { problem: `${brief(text)} has nothing on one side of a comma`, fix: "remove the comma" };
+}
+
+function brief(text: string): string {
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+}
+
 /** Adds the codes of one part; answers what is wrong with it, if anything is. */
 function takePart(part: string, taken: Map<number, string>): Pick<CodesProblem, "problem" | "fix"> | undefined {
-  const shown = JSON.stringify(part.length > MAX_SHOWN ? `${part.slice(0, MAX_SHOWN)}…` : part);
-  if (part === "") {
-    return {
-      problem: "has an empty part",
-      fix: 'write codes and ranges separated by commas, such as "40-50,137"',
-    };
-  }
+  const shown = brief(part);
   const [, from, to] = PART.exec(part) ?? [];
   if (from === undefined) {
     return { problem: `${shown} is not an exit code or a range`, fix: 'write for example "137" or "40-50"' };

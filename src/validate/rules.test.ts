@@ -113,9 +113,16 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "escalate-after": {
     pass: annotated(ANNOTATION.escalateAfter, "3"),
-    fail: annotated(ANNOTATION.escalateAfter, "0"),
+    fail: annotated(ANNOTATION.escalateAfter, "-1"),
     path: `metadata.annotations[${ANNOTATION.escalateAfter}]`,
-    says: /whole number from 1/,
+    says: /whole number from 0 \(never\)/,
+    notApplicable: plain().build(),
+  },
+  "on-partial-success": {
+    pass: annotated(ANNOTATION.onPartialSuccess, "continue"),
+    fail: annotated(ANNOTATION.onPartialSuccess, "Recreate"),
+    path: `metadata.annotations[${ANNOTATION.onPartialSuccess}]`,
+    says: /"Recreate" is not "recreate" .* or "continue"/,
     notApplicable: plain().build(),
   },
   "force-delete": {
