@@ -4,7 +4,7 @@ import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { Job } from "../src/api/job.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Pod } from "../src/api/pod.ts";
-import { parseExitCodePolicy } from "../src/policy/exit-codes.ts";
+import { injectedExitCodes } from "../src/inject/record.ts";
 import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
@@ -29,7 +29,7 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   for (const child of children) leave(group, child);
   group.jobSet = jobSet;
   group.suspensionSeen ||= jobSet?.suspended === true;
-  group.failExitCodes = failExitCodesOf(jobSet);
+  group.failExitCodes = injectedExitCodes(jobSet?.annotations ?? {}).fail;
   group.stages = new Map(stages.map((stage) => [stage.name, newTally(stage)]));
   for (const child of children) enter(group, child, now);
 }
@@ -97,11 +97,6 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
 /** Remembers what was reported about a Pod, so that it is said once. */
 export function noteReported(group: Group, uid: string, text: string): void {
   if (group.members.has(uid)) group.reported.set(uid, text);
-}
-
-function failExitCodesOf(jobSet: JobSet | undefined): readonly number[] {
-  const parsed = parseExitCodePolicy(jobSet?.annotations ?? {});
-  return parsed.ok ? parsed.policy.fail : [];
 }
 
 function jobOf(pod: Pod): string {

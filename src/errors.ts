@@ -89,6 +89,10 @@ export const ERRORS = {
     (p) => `${p.file}:${p.line}: ${p.path} is not a known setting`,
     (p) => (p.nearest === undefined ? `remove it (known here: ${p.known.join(", ")})` : `did you mean "${p.nearest}"?`),
   ),
+  CONFIG_INVALID_POLICY: entry<{ file: string; line: number; path: string; problem: string; fix: string }>(
+    (p) => `${p.file}:${p.line}: ${p.path}: ${p.problem}`,
+    (p) => p.fix,
+  ),
   AGENT_ENVIRONMENT_INVALID: entry<{ problems: readonly string[] }>(
     (p) => `the agent cannot work in this container: ${p.problems.join(", ")}`,
     () => "leave the agent container as injection made it, and recreate the JobSet",

@@ -1,9 +1,11 @@
 // The settings an operator may write in the config file: shape, defaults and the reason for each default.
 // docs/configuration.md is generated from this table, so a description here is read by users.
 import { z } from "zod";
+import { readDefinition } from "../policy/definition.ts";
+import type { ExitCodePolicy } from "../policy/exit-codes.ts";
 import { DURATION_FORM, parseDuration } from "./duration.ts";
 import { LOG_LEVELS } from "./log-level.ts";
-import { isQuantity } from "./quantity.ts";
+import { quantityValue } from "./quantity.ts";
 import { VERSION } from "./version.ts";
 
 export interface SettingText {
@@ -37,7 +39,8 @@ function choice<const T extends readonly [string, ...string[]]>(values: T, byDef
 function quantity(byDefault: string, description: string) {
   // YAML reads `cpu: 1` as a number; Kubernetes accepts both spellings, so both are taken.
   const schema = z
-    .union([z.string().refine(isQuantity), z.number().nonnegative()])
+    .union([z.string(), z.number()])
+    .refine((value) => (quantityValue(value) ?? -1n) >= 0n)
     .transform(String)
     .default(byDefault);
   const expected = 'a Kubernetes quantity such as "100m" or "64Mi"';
@@ -123,6 +126,33 @@ const injection = z
   })
   .prefault({});
 
+/** docs/failure-policy.md gives the reason for each code. */
+const CUDA_DEFAULT = { failExitCodes: "78", recreateExitCodes: "80,214" };
+
+const failurePolicies = z
+  .record(z.string().min(1), z.unknown())
+  .transform((written, context) => {
+    const policies = new Map<string, ExitCodePolicy>();
+    for (const [name, value] of Object.entries(written)) {
+      const read = readDefinition(value);
+      if (read.ok) policies.set(name, read.policy);
+      else {
+        for (const { field, problem, fix } of read.problems) {
+          const path = field === undefined ? [name] : [name, field];
+          context.issues.push({ code: "custom", input: value, path, params: { problem, fix } });
+        }
+      }
+    }
+    return policies;
+  })
+  .prefault({ "cuda-default": CUDA_DEFAULT })
+  .register(settingTexts, {
+    expected: "a map from names to failExitCodes and recreateExitCodes",
+    description:
+      "Failure policies that a JobSet of any namespace may name in `reprise.dev/failure-policy`; a namespace may define its own ([docs/failure-policy.md](failure-policy.md#named-policies)). What is written here replaces the default, which has one policy for GPU jobs.",
+    example: `{cuda-default: {failExitCodes: "${CUDA_DEFAULT.failExitCodes}", recreateExitCodes: "${CUDA_DEFAULT.recreateExitCodes}"}}`,
+  });
+
 const webhook = z
   .strictObject({
     port: port(9_443, "Port of the HTTPS server. Above 1023, so that it needs no privilege."),
@@ -134,6 +164,11 @@ const webhook = z
       "/etc/reprise/tls",
       "a directory",
       "Directory with `tls.crt` and `tls.key`, as a mounted TLS Secret lays them out. A renewed pair is picked up without a restart.",
+    ),
+    namespacedPolicies: choice(
+      ["enabled", "disabled"],
+      "enabled",
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook then watches. With `disabled` it never calls the API server and needs no rights.",
     ),
   })
   .prefault({});
@@ -177,6 +212,7 @@ const stuckPods = z
 export const configSchema = z.strictObject({
   logLevel: choice(LOG_LEVELS, "info", "Least severe level that is logged. The option `--log-level` wins over it."),
   injection,
+  failurePolicies,
   webhook,
   controller,
   stuckPods,

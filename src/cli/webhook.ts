@@ -28,22 +28,37 @@ export function addWebhook(program: Command): void {
       const { loadConfig } = await import("../api/config-file.ts");
       const { createLogger } = await import("../telemetry/log.ts");
       const { createRegistry } = await import("../telemetry/metrics.ts");
+      const { connect } = await import("../kube/client.ts");
       const { createCores } = await import("../webhook/cores.ts");
+      const { PolicyWatch } = await import("../webhook/policy-watch.ts");
       const { runWebhook } = await import("../webhook/run.ts");
       const { endingSignal } = await import("../webhook/signals.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
+      const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const signal = endingSignal();
-      const webhook = await runWebhook({
-        ...config.webhook,
-        cores: createCores(config),
-        log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" }),
-        registry: createRegistry(),
-        drain: { minMs: drainMin, maxMs: drainMax },
-      });
-      await signal;
-      await webhook.shutdown();
+      const client =
+        config.webhook.namespacedPolicies === "enabled"
+          ? connect({ kubeconfig: options.kubeconfig, context: options.context })
+          : undefined;
+      const watch = client && new PolicyWatch({ client, log, configured: config.failurePolicies });
+      try {
+        await watch?.start();
+        const webhook = await runWebhook({
+          ...config.webhook,
+          cores: createCores(config, watch?.policiesOf),
+          ...(watch === undefined ? {} : { pending: watch.pending }),
+          log,
+          registry: createRegistry(),
+          drain: { minMs: drainMin, maxMs: drainMax },
+        });
+        await signal;
+        await webhook.shutdown();
+      } finally {
+        await watch?.stop();
+        await client?.close();
+      }
     });
 }
 

@@ -1,9 +1,9 @@
 // The agent's share of CPU and memory, chosen so that the Pod keeps its quality of service. Pure.
 import type { JsonObject } from "../api/admission.ts";
 import { AGENT } from "../api/names.ts";
+import { quantityValue } from "../api/quantity.ts";
 import type { Inputs } from "./inputs.ts";
 import { isObject, listAt, objectAt } from "./json.ts";
-import { quantityValue } from "./quantity-value.ts";
 import type { InjectionSettings } from "./settings.ts";
 
 /** The two resources that make a Pod's class. */

@@ -23,6 +23,7 @@ const SHAPES: readonly [string, () => JobSetBuilder][] = [
     "one with every annotation",
     () =>
       jobSet()
+        .annotation(ANNOTATION.failurePolicy, "cuda-default")
         .annotation(ANNOTATION.failExitCodes, "40-50,137")
         .annotation(ANNOTATION.recreateExitCodes, "7")
         .annotation(ANNOTATION.nodeLossGrace, "30s")

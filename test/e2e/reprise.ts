@@ -51,9 +51,10 @@ export async function startReprise(cluster: Cluster, config: ControllerConfig = 
   const bundle = await buildBundle(home);
   cluster.load(agentImage(folder));
   await applyManifests(cluster.kubectl);
-  const webhook = await runWebhook(home, bundle, { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" });
-  await registerWebhook(cluster.kubectl, webhook);
   const apiServer = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
+  const injection = { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" };
+  const webhook = await runWebhook(home, bundle, injection, { kubectl: cluster.kubectl, server: apiServer });
+  await registerWebhook(cluster.kubectl, webhook);
   const controllers: RunningProgram[] = [];
   const startController = async (server = apiServer) => {
     const started = await runController(home, bundle, cluster.kubectl, server, config);
