@@ -77,7 +77,6 @@ export interface Loss extends Finding {
 
 export interface Group {
   jobSet: JobSet | undefined;
-  failExitCodes: readonly number[];
   /** By name, in the order of the JobSet. */
   stages: ReadonlyMap<string, StageTally>;
   /** By UID. */
@@ -105,7 +104,6 @@ export interface Group {
 export function newGroup(): Group {
   return {
     jobSet: undefined,
-    failExitCodes: [],
     stages: new Map(),
     jobs: new Map(),
     members: new Map(),

@@ -4,7 +4,6 @@ import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { Job } from "../src/api/job.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Pod } from "../src/api/pod.ts";
-import { parseExitCodePolicy } from "../src/policy/exit-codes.ts";
 import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
@@ -29,7 +28,6 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   for (const child of children) leave(group, child);
   group.jobSet = jobSet;
   group.suspensionSeen ||= jobSet?.suspended === true;
-  group.failExitCodes = failExitCodesOf(jobSet);
   group.stages = new Map(stages.map((stage) => [stage.name, newTally(stage)]));
   for (const child of children) enter(group, child, now);
 }
@@ -98,11 +96,6 @@ export function noteReported(group: Group, uid: string, text: string): void {
   if (group.members.has(uid)) group.reported.set(uid, text);
 }
 
-function failExitCodesOf(jobSet: JobSet | undefined): readonly number[] {
-  const parsed = parseExitCodePolicy(jobSet?.annotations ?? {});
-  return parsed.ok ? parsed.policy.fail : [];
-}
-
 function jobOf(pod: Pod): string {
   return pod.controller?.uid ?? "";
 }
@@ -148,7 +141,7 @@ function supersede(group: Group, pod: Pod): void {
 function noteVanished(group: Group, member: Member, now: number): void {
   const { pod, standing } = member;
   if (standing !== "live" && (standing !== "ending" || group.losses.has(pod.uid))) return;
-  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true }, now);
+  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true, ask: "restart" }, now);
 }
 
 /** Judges a Pod by what is known now, counts it, and keeps or drops the evidence it gives. */
@@ -169,9 +162,8 @@ function place(group: Group, pod: Pod, now: number): void {
   if (standing === "live") supersede(group, pod);
   // Without its Job a Pod proves nothing, but neither does it take back what it proved before.
   if (child === undefined) return;
-  const { failExitCodes } = group;
-  const jobEnds = isRecreated(child.job);
-  const finding = standing === "outside" ? undefined : findFailure(pod, { workers, failExitCodes, jobEnds });
+  const context = { exits: stage?.stage.exits ?? {}, jobEnds: isRecreated(child.job) };
+  const finding = standing === "outside" ? undefined : findFailure(pod, context);
   if (finding === undefined) group.losses.delete(pod.uid);
   else noteLoss(group, member, finding, now);
 }

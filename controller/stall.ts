@@ -1,5 +1,6 @@
 // A barrier that nobody lifts: after a while somebody has to look, and is told where. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
+import { holdEndsAt } from "./backoff.ts";
 import type { Group } from "./group.ts";
 import { describeMissing } from "./missing.ts";
 import { CONDITION, withCondition } from "./present.ts";
@@ -26,9 +27,11 @@ export function reportStall(group: Group, jobSet: JobSet, status: Status, now: n
   };
 }
 
-function waitingSince({ conditions }: Status): number | undefined {
-  const barrier = conditions.find(({ type, status }) => type === CONDITION.atBarrier && status === "True");
-  return barrier?.lastTransitionTime === undefined ? undefined : Date.parse(barrier.lastTransitionTime);
+/** A barrier that is held on purpose does not stall before it may be lifted. */
+function waitingSince(status: Status): number | undefined {
+  const barrier = status.conditions.find((each) => each.type === CONDITION.atBarrier && each.status === "True");
+  if (barrier?.lastTransitionTime === undefined) return undefined;
+  return Math.max(Date.parse(barrier.lastTransitionTime), holdEndsAt(status) ?? 0);
 }
 
 function isStalled({ conditions }: Status): boolean {

@@ -1,5 +1,6 @@
 // The beginning of an epoch: the barrier is lifted, later stages follow in their order, and the restart is over. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
+import { holdBarrier } from "./backoff.ts";
 import { budgetOf, isSpent } from "./budget.ts";
 import { epochRuns, highestEpoch } from "./epochs.ts";
 import type { Group } from "./group.ts";
@@ -17,10 +18,15 @@ export function sync(group: Group, jobSet: JobSet, status: Status, now: number):
   if (!here) return undefined;
   const record = openRecord(status);
   if (record?.counted === true && isSpent(budgetOf(jobSet, status.restarts))) {
-    return spend(jobSet, status, describeCause(record.cause), now);
+    return spend(jobSet, amended(status, { action: "FailJobSet" }), describeCause(record.cause), now);
   }
+  const hold = holdBarrier(status, record, now);
+  if (hold !== undefined) return hold;
   const at = timestamp(now);
-  const recorded = record === undefined ? status : amended(status, { toEpoch: epoch, allRestarted: at, synced: at });
+  const recorded =
+    record === undefined
+      ? status
+      : amended(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
   const restarts = status.restarts + (record?.counted === true ? 1 : 0);
   return { status: { ...recorded, syncedEpoch: epoch, held: heldAtSync(group), restarts }, notices: [] };
 }

@@ -14,6 +14,7 @@ function at(seconds: number): string {
 
 const seen: RestartRecord = {
   cause: { reason: "ContainerExited", pod: "p", container: "main", exitCode: 1 },
+  action: "RestartInPlace",
   fromEpoch: 1,
   counted: true,
   failureSeen: at(0),

@@ -26,6 +26,7 @@ export function addController(program: Command): void {
         identity: `${hostname()}_${randomUUID()}`,
         leaderElection: config.controller.leaderElection,
         injection: config.injection,
+        policy: config.controller,
         healthPort: config.controller.healthPort,
         log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "controller" }),
         registry: createRegistry(),

@@ -107,9 +107,9 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "escalate-after": {
     pass: annotated(ANNOTATION.escalateAfter, "3"),
-    fail: annotated(ANNOTATION.escalateAfter, "0"),
+    fail: annotated(ANNOTATION.escalateAfter, "-1"),
     path: `metadata.annotations[${ANNOTATION.escalateAfter}]`,
-    says: /whole number from 1/,
+    says: /whole number from 0 \(never\)/,
     notApplicable: plain().build(),
   },
   "force-delete": {

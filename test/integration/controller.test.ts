@@ -16,6 +16,7 @@ import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
+import { DEFAULT_RESTART_POLICY } from "../../src/api/restart-policy.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -109,6 +110,7 @@ async function startController(identity: string): Promise<RunningController> {
     identity,
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
+    policy: DEFAULT_RESTART_POLICY,
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),

@@ -1,0 +1,30 @@
+// The recreation of everything, which is JobSet's to do, by its own failure policy and on its own count. The lever is the
+// Job at fault: spec.activeDeadlineSeconds is documented, may be changed while a Job runs, and makes it fail with reason
+// DeadlineExceeded whatever its Pods do. (Deleting the Job instead is no failure to JobSet, which just makes it anew; a
+// lower backoffLimit does nothing to Pods that never fail; a Job's status belongs to its controller.) The new Jobs are made
+// from the JobSet's template, which knows nothing of the deadline. Pure.
+import type { RestartRecord } from "../src/api/in-place-restart.ts";
+import type { Job } from "../src/api/job.ts";
+import type { Group } from "./group.ts";
+import { openRecord } from "./history.ts";
+import { isRecreated } from "./membership.ts";
+import type { Status, Step } from "./step.ts";
+
+/** Every Job that runs Pods has run longer than this: it has passed as soon as it is set. The least the API takes. */
+export const PAST_DEADLINE_SECONDS = 1;
+
+export function recreateJobSet(group: Group, status: Status): Step | undefined {
+  const record = openRecord(status);
+  const job = record === undefined ? undefined : condemnedJob(group, record);
+  if (job === undefined) return undefined;
+  // Told already. The barrier stays down until the Job has failed: whoever comes back to it meanwhile goes with it.
+  if (job.activeDeadlineSeconds === PAST_DEADLINE_SECONDS) return { status, notices: [] };
+  const { name, uid } = job;
+  return { status, notices: [], removal: { kind: "fail-job", job: { name, uid } } };
+}
+
+function condemnedJob(group: Group, { action, target }: RestartRecord): Job | undefined {
+  if (action !== "RecreateJobSet" || target === undefined) return undefined;
+  const job = group.jobs.get(target)?.job;
+  return job === undefined || isRecreated(job) ? undefined : job;
+}
