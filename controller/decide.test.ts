@@ -277,21 +277,23 @@ describe("a Pod that is lost", () => {
   });
 });
 
-describe("a Pod that succeeded", () => {
+describe("a Pod that succeeded, where the others may continue", () => {
+  const annotations = { [ANNOTATION.onPartialSuccess]: "continue" };
+
   it("never blocks the barrier", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle();
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).settle();
     expect(scene.epochs).toBe("0/1");
     expect(scene.fails(B, "a").settle().at(2, B).settle().epochs).toBe("1/2");
   });
 
   it("stays done when it is deleted", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).forgetPod(A).settle();
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).forgetPod(A).settle();
     expect(scene.epochs).toBe("0/1");
     expect(scene.fails(B, "a").settle().at(2, B).settle().epochs).toBe("1/2");
   });
 
   it("is known from its Job after the Pod and the controller are gone", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle().forgetPod(A);
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).settle().forgetPod(A);
     scene
       .job("workers-0", { completedIndexes: [{ first: 0, last: 0 }] })
       .restartController()
@@ -300,7 +302,10 @@ describe("a Pod that succeeded", () => {
   });
 
   it("is done with a Job that is complete", () => {
-    const scene = new Scene({ workers: { pods: 1, replicas: 2 } }).settle().job("workers-0").job("workers-1");
+    const scene = new Scene({ workers: { pods: 1, replicas: 2 } }, { annotations })
+      .settle()
+      .job("workers-0")
+      .job("workers-1");
     scene.at(1, "workers-0/0", "workers-1/0").settle().runs("a", "workers-0/0", "workers-1/0").settle();
     scene.job("workers-0", { outcome: "Complete" }).forgetPod("workers-0/0");
     scene.fails("workers-1/0", "a").settle().at(2, "workers-1/0").settle();

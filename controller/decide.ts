@@ -17,6 +17,7 @@ import { failAtOnce } from "./fail-at-once.ts";
 import type { Group } from "./group.ts";
 import { withoutDeletion } from "./history.ts";
 import { believeLostEpochs, initialise } from "./lost-state.ts";
+import { recreateAfterPartialSuccess } from "./partial-success.ts";
 import { CONDITION, present } from "./present.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
 import { replacePod } from "./replace-pod.ts";
@@ -87,6 +88,7 @@ function advance(group: Group, jobSet: JobSet, status: Status, now: number, poli
     failAtOnce(group, jobSet, status, now) ??
     deprecate(group, jobSet, status, now, policy) ??
     excuse(group, status) ??
+    recreateAfterPartialSuccess(group, jobSet, status, now) ??
     replacePod(group, status) ??
     recreateJobSet(group, status) ??
     sync(group, jobSet, status, now) ??

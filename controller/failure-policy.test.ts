@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../src/api/names.ts";
 import type { ContainerState } from "../src/api/pod.ts";
-import { DELETED, DISRUPTED, runningScene, type Scene } from "./testing/scene.ts";
+import { DELETED, DISRUPTED, runningScene, Scene } from "./testing/scene.ts";
 
 const [A, B] = ["workers-0/0", "workers-0/1"];
 
@@ -284,5 +284,38 @@ describe("a group that crashes in a loop", () => {
     expect(scene.status.history.at(-1)?.heldUntil).toBeUndefined();
     expect(comeBack(scene, `${A}#2`, B).epochs).toBe("4/5");
     expect(scene.status.history.at(-1)).toMatchObject({ counted: false, streak: { restarts: 3 } });
+  });
+});
+
+describe("a Pod that fails after another of its replicatedJob has succeeded", () => {
+  it("has JobSet recreate everything, because the collective cannot form again in place", () => {
+    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle();
+    fail(scene, B).settle();
+    expect(scene.group.jobs.get("workers-0")?.job.activeDeadlineSeconds).toBe(1);
+    expect(scene.status.history).toMatchObject([{ action: "RecreateJobSet", target: "workers-0", counted: false }]);
+    expect(scene.notices.at(-1)).toMatchObject({
+      reason: "RecreatingJobSet",
+      note: `Pod ${B}: container main exited with code 1, but 1 of 2 Pods of workers have succeeded and cannot restart in place`,
+    });
+    expect(scene.at(2, B).settle().epochs).toBe("1/1");
+  });
+
+  it("does so even if the other succeeds only while the group restarts", () => {
+    const scene = fail(runningScene(), B).settle().pod(A, { phase: "Succeeded" }).at(2, B);
+    expect(scene.settle().status.history).toMatchObject([{ action: "RecreateJobSet" }]);
+    expect(scene.epochs).toBe("1/1");
+  });
+
+  it("fails the JobSet when the budget is spent", () => {
+    const scene = runningScene({ failurePolicy: { maxRestarts: 0, restartStrategy: "Recreate" } });
+    scene.pod(A, { phase: "Succeeded" }).settle();
+    expect(fail(scene, B).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
+  });
+
+  it("restarts in place when all of an earlier replicatedJob is done, and nothing of its own", () => {
+    const scene = new Scene({ prepare: { pods: 1 }, workers: { pods: 1 } }).settle().job("prepare-0").job("workers-0");
+    scene.at(1, "prepare-0/0", A).settle().runs("a", "prepare-0/0", A).settle();
+    scene.job("prepare-0", { outcome: "Complete" }).pod("prepare-0/0", { phase: "Succeeded" }).settle();
+    expect(comeBack(fail(scene, A).settle(), A).status.history).toMatchObject([{ action: "RestartInPlace" }]);
   });
 });

@@ -17,14 +17,14 @@ export function recreateJobSet(group: Group, status: Status): Step | undefined {
   const record = openRecord(status);
   const job = record === undefined ? undefined : condemnedJob(group, record);
   if (job === undefined) return undefined;
-  // Told already. The barrier stays down until the Job has failed: whoever comes back to it meanwhile goes with it.
-  if (job.activeDeadlineSeconds === PAST_DEADLINE_SECONDS) return { status, notices: [] };
+  // Told already. The barrier stays down until the Job is gone: whoever comes back to it meanwhile goes as well.
+  if (isRecreated(job) || job.activeDeadlineSeconds === PAST_DEADLINE_SECONDS) return { status, notices: [] };
   const { name, uid } = job;
   return { status, notices: [], removal: { kind: "fail-job", job: { name, uid } } };
 }
 
-function condemnedJob(group: Group, { action, target }: RestartRecord): Job | undefined {
-  if (action !== "RecreateJobSet" || target === undefined) return undefined;
-  const job = group.jobs.get(target)?.job;
-  return job === undefined || isRecreated(job) ? undefined : job;
+/** One that completed after all can no longer be made to fail. */
+function condemnedJob({ jobs }: Group, { action, target = "" }: RestartRecord): Job | undefined {
+  const job = action === "RecreateJobSet" ? jobs.get(target)?.job : undefined;
+  return job?.outcome === "Complete" ? undefined : job;
 }

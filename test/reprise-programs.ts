@@ -90,10 +90,11 @@ export async function runController(
   bundle: string,
   kubectl: Kubectl,
   server: Server,
+  settings: Readonly<Record<string, unknown>> = {},
 ): Promise<RunningProgram> {
   const [healthPort] = await freePorts();
   const config = join(home.folder, "controller.yaml");
-  writeFileSync(config, stringify({ controller: { healthPort } }));
+  writeFileSync(config, stringify({ controller: { ...settings, healthPort } }));
   const account = ["serviceaccount", "reprise-controller", "-n", "reprise-system"];
   await kubectl(["wait", ...account, "--for=create", "--timeout=10s"]);
   const token = await kubectl(["create", "token", "reprise-controller", "-n", "reprise-system", "--duration=8h"]);

@@ -25,6 +25,8 @@ export const ANNOTATION = {
   recreateExitCodes: "reprise.dev/recreate-exit-codes",
   maxRestarts: "reprise.dev/max-restarts",
   escalateAfter: "reprise.dev/escalate-after",
+  /** "recreate" (default) | "continue": what happens when a Pod fails after others of its replicatedJob have succeeded. */
+  onPartialSuccess: "reprise.dev/on-partial-success",
   nodeLossGrace: "reprise.dev/node-loss-grace",
   agentCpu: "reprise.dev/agent-cpu",
   agentMemory: "reprise.dev/agent-memory",

@@ -262,7 +262,8 @@ export class Workload {
       const other = this.#shape.stages.find((each) => each.name === name);
       const jobs = this.#world.api
         .list("job")
-        .filter((job) => job.replicatedJob === name && !job.suspended && job.controller?.uid === jobSet.uid);
+        .filter((job) => job.replicatedJob === name && job.controller?.uid === jobSet.uid)
+        .filter((job) => !job.suspended && job.deletionTimestamp === undefined);
       return (
         jobs.length === other?.replicas &&
         jobs.every(

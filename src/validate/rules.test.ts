@@ -112,6 +112,13 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     says: /whole number from 0 \(never\)/,
     notApplicable: plain().build(),
   },
+  "on-partial-success": {
+    pass: annotated(ANNOTATION.onPartialSuccess, "continue"),
+    fail: annotated(ANNOTATION.onPartialSuccess, "Recreate"),
+    path: `metadata.annotations[${ANNOTATION.onPartialSuccess}]`,
+    says: /"Recreate" is not "recreate" .* or "continue"/,
+    notApplicable: plain().build(),
+  },
   "force-delete": {
     pass: annotated(ANNOTATION.safeToForcefullyDelete, "true"),
     fail: annotated(ANNOTATION.safeToForcefullyDelete, "yes"),

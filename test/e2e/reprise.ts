@@ -39,9 +39,12 @@ export interface Installation extends GroupHome {
   end(): Promise<void>;
 }
 
+type Settings = Readonly<Record<string, unknown>>;
+
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
-export async function startReprise(cluster: Cluster): Promise<Reprise> {
+/** `settings`: of the controller, as its config file takes them. */
+export async function startReprise(cluster: Cluster, settings: Settings = {}): Promise<Reprise> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-programs-"));
   const address = slot(cluster.record.slot).hostAddress;
   const home: Home = { folder, runner: childRunner(folder), address };
@@ -53,7 +56,7 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
   const server = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
   const controllers: RunningProgram[] = [];
   const startController = async () => {
-    const started = await runController(home, bundle, cluster.kubectl, server);
+    const started = await runController(home, bundle, cluster.kubectl, server, settings);
     controllers.push(started);
     return started;
   };
@@ -71,12 +74,13 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
 
 export async function install(
   options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
+  settings: Settings = {},
 ): Promise<Installation> {
   const slot = freeSlot(16);
   const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
   const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
   try {
-    const reprise = await startReprise(cluster);
+    const reprise = await startReprise(cluster, settings);
     const { kubectl, kubeconfig } = cluster;
     const namespace = "training";
     await createNamespace(kubectl, namespace);
