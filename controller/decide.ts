@@ -89,7 +89,7 @@ function advance(group: Group, jobSet: JobSet, status: Status, now: number, poli
     deprecate(group, jobSet, status, now, policy) ??
     excuse(group, status) ??
     recreateAfterPartialSuccess(group, jobSet, status, now) ??
-    replacePod(group, status) ??
+    replacePod(group, status, now) ??
     recreateJobSet(group, status) ??
     sync(group, jobSet, status, now) ??
     release(group, status) ??
@@ -106,6 +106,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   const wait = before !== undefined && isReadyOnly(before, shown) ? readyRefreshAt(group, before, shown) : undefined;
   const unchanged = before !== undefined && (isEqual(before, shown) || (wait !== undefined && wait > now));
   const wakeAt = earliest(
+    now,
     stallAt(jobSet, shown),
     proofAt(group, shown),
     holdEndsAt(shown),
@@ -142,7 +143,8 @@ function isEqual(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every(([key, value]) => other.has(key) && isEqual(value, other.get(key)));
 }
 
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
+/** Of those to come: a time that has passed without a decision asks for nothing more. */
+function earliest(now: number, ...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined).filter((time) => time > now);
   return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -209,6 +209,23 @@ describe("a slot that fails again and again", () => {
     });
   });
 
+  it("is not blamed for a Pod that somebody deletes", () => {
+    const scene = failAndRecover(failAndRecover(runningScene(ample), A), A);
+    scene.policy = { ...scene.policy, escalateAfter: 2, backoff: { ...scene.policy.backoff, after: 0 } };
+    scene.pod(A, { deletion: DELETED }).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({ action: "RestartInPlace", streak: { failures: 2 } });
+    expect(scene.status.history.at(-1)?.heldUntil).toBeUndefined();
+  });
+
+  it("is reported when JobSet does not recreate it, and the controller does not spin meanwhile", () => {
+    const scene = runningScene({ ...ample, annotations: { [ANNOTATION.escalateAfter]: "1" } });
+    comeBack(fail(scene, A).settle().forgetPod(A), `${A}#2`, B);
+    fail(scene, `${A}#2`).settle().at(3, `${A}#2`, B).settle();
+    scene.now += 60_000;
+    expect(scene.settle().notices.at(-1)).toMatchObject({ reason: "BarrierStalled" });
+    expect(scene.verdict()).toEqual({ reports: [] });
+  });
+
   it.each([
     ["0", "RestartInPlace"],
     ["1", "RecreatePod"],
@@ -298,6 +315,18 @@ describe("a Pod that fails after another of its replicatedJob has succeeded", ()
       note: `Pod ${B}: container main exited with code 1, but 1 of 2 Pods of workers have succeeded and cannot restart in place`,
     });
     expect(scene.at(2, B).settle().epochs).toBe("1/1");
+  });
+
+  it("restarts once, although the old Pods had come as far as the new ones when they went", () => {
+    const scene = fail(runningScene().pod(A, { phase: "Succeeded" }).settle(), B)
+      .settle()
+      .at(2, B);
+    scene.job("workers-0", { outcome: "Failed" }).pod(B, { deletion: DELETED }).settle();
+    scene.forgetPod(B).forgetPod(A).forgetJob("workers-0").settle();
+    const [a, b] = ["workers-0/0#2", "workers-0/1#2"];
+    scene.job("workers-0", { uid: "anew", outcome: "none" });
+    for (const slot of [a, b]) scene.pod(slot, { controller: { kind: "Job", name: "train-workers-0", uid: "anew" } });
+    expect(comeBack(scene, a, b).status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 2, phase: "Running" });
   });
 
   it("does so even if the other succeeds only while the group restarts", () => {

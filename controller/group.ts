@@ -67,8 +67,10 @@ export interface StageTally {
 export interface Loss extends Finding {
   readonly stage: string;
   readonly epoch: number;
+  /** UID of the Job. */
   readonly job: string;
-  readonly index: number;
+  /** Job and index, such as "train-workers-0/1": the same in every Job that JobSet makes in the place of this one. */
+  readonly slot: string;
   /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
   readonly runSeenAt?: number;
   /** When the evidence was seen, in milliseconds since 1970. */

@@ -8,7 +8,7 @@ import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
 import { isReady, isRecreated, isRunning, runsOf, standingOfJob, standingOfPod } from "./membership.ts";
-import { enterSlots, leaveSlots, tallyMember } from "./slots.ts";
+import { enterSlots, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 
 export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
@@ -121,19 +121,21 @@ function blameRecreation(group: Group, jobUid: string): void {
 }
 
 /** Whether the slot is done, or another Pod has taken it in the same epoch: then nothing is lost to the group. */
-function isFilled(group: Group, { slots }: ChildJob, index: number, epoch: number): boolean {
-  const slot = slots.get(index);
-  if (slot === undefined) return false;
-  return slot.done || [...slot.live].some((uid) => epochOf(group.members.get(uid)) === epoch);
+function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: number): boolean {
+  if (slots.get(index)?.done === true) return true;
+  // The Job that JobSet made in the place of another has its name.
+  const jobs = [...group.jobs.values()].filter((child) => child.job.name === job.name);
+  const live = jobs.flatMap((child) => [...(child.slots.get(index)?.live ?? [])]);
+  return live.some((uid) => epochOf(group.members.get(uid)) === epoch);
 }
 
 /** A Pod that takes a slot in some epoch makes good what an earlier one lost in that epoch, before anything ran. */
 function supersede(group: Group, pod: Pod): void {
-  const { epoch, completionIndex } = pod;
+  const { epoch, completionIndex, controller } = pod;
   if (epoch.kind !== "present") return;
+  const slot = slotName(controller?.name, completionIndex);
   for (const [uid, loss] of group.losses) {
-    const isSame = loss.job === jobOf(pod) && loss.index === completionIndex && loss.epoch === epoch.epoch;
-    if (isSame && uid !== pod.uid) group.losses.delete(uid);
+    if (loss.slot === slot && loss.epoch === epoch.epoch && uid !== pod.uid) group.losses.delete(uid);
   }
 }
 
@@ -181,7 +183,7 @@ function noteLoss(group: Group, { pod, runs, firstSeenAt }: Member, finding: Fin
     stage: child.job.replicatedJob,
     epoch: pod.epoch.epoch,
     job: child.job.uid,
-    index: pod.completionIndex,
+    slot: slotName(child.job.name, pod.completionIndex),
     ...(finding.containerID === undefined ? {} : { runSeenAt }),
     at: before?.epoch === pod.epoch.epoch ? before.at : now,
   });

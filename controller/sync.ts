@@ -6,6 +6,7 @@ import { epochRuns, highestEpoch } from "./epochs.ts";
 import type { Group } from "./group.ts";
 import { amended, describeCause, openRecord } from "./history.ts";
 import { allRunning, timestamp } from "./present.ts";
+import { awaitsRecreation } from "./recreate-jobset.ts";
 import { dueStages, heldAtSync, isComplete, participants, releasable } from "./startup-order.ts";
 import { type Notice, type Status, type Step, spend } from "./step.ts";
 
@@ -13,6 +14,7 @@ import { type Notice, type Status, type Step, spend } from "./step.ts";
 export function sync(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
   const epoch = status.syncedEpoch + 1;
   if (epochRuns(status) || jobSet.suspended || highestEpoch(group) !== epoch) return undefined;
+  if (awaitsRecreation(group, status)) return undefined;
   const due = new Set(dueStages(group));
   const here = participants(group).every((tally) => (due.has(tally) ? isComplete(tally, epoch) : tally.ending === 0));
   if (!here) return undefined;

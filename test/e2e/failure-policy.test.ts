@@ -35,7 +35,8 @@ function uids({ pods }: GroupState): readonly string[] {
   return pods.map(({ uid }) => uid);
 }
 
-describe.concurrent("a code of the fail class", () => {
+// One after the other, and before all others: this is about seconds.
+describe("a code of the fail class", () => {
   test.each([
     ["one", "final-one", ONE],
     ["two", "final-two", TWO],
@@ -156,6 +157,7 @@ describe.concurrent("a worker that always crashes", () => {
     const moved = await group.reached("has a new Pod", ({ history, syncedEpoch, pods }) => {
       return history.length === 2 && syncedEpoch === 3 && pods.length === 2;
     });
+    expect(moved.history).toMatchObject([{ action: "RestartInPlace" }, { action: "RecreatePod" }]);
     expect(podAt(moved, 0).uid).toBe(podAt(first, 0).uid);
     expect(podAt(moved, 1).uid).not.toBe(podAt(first, 1).uid);
     const anew = await group.reached("is recreated", ({ history, syncedEpoch, pods }) => {
