@@ -68,8 +68,10 @@ export interface StageTally {
 export interface Loss extends Finding {
   readonly stage: string;
   readonly epoch: number;
+  /** UID of the Job. */
   readonly job: string;
-  readonly index: number;
+  /** Job and index, such as "train-workers-0/1": the same in every Job that JobSet makes in the place of this one. */
+  readonly slot: string;
   /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
   readonly runSeenAt?: number;
   /** When the evidence was seen, in milliseconds since 1970. */
@@ -78,7 +80,6 @@ export interface Loss extends Finding {
 
 export interface Group {
   jobSet: JobSet | undefined;
-  failExitCodes: readonly number[];
   /** By name, in the order of the JobSet. */
   stages: ReadonlyMap<string, StageTally>;
   /** By UID. */
@@ -110,7 +111,6 @@ export interface Group {
 export function newGroup(surroundings: Surroundings = CALM): Group {
   return {
     jobSet: undefined,
-    failExitCodes: [],
     stages: new Map(),
     jobs: new Map(),
     members: new Map(),

@@ -4,7 +4,7 @@ import type { InPlaceRestartStatus, Phase } from "../src/api/in-place-restart.ts
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Condition } from "../src/api/metadata.ts";
 import type { Group } from "./group.ts";
-import { openRecord } from "./history.ts";
+import { describeHold, openRecord } from "./history.ts";
 import { participants, unfilled } from "./startup-order.ts";
 import { awaitedTermination } from "./termination.ts";
 
@@ -32,11 +32,12 @@ export function present(group: Group, jobSet: JobSet, status: Status, now: numbe
   const atBarrier = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch === status.syncedEpoch;
   const reason = jobSet.suspended ? "Suspended" : phase;
   const ready: Finding = { type: CONDITION.ready, status: phase === "Running", reason, message: READY_MESSAGES[phase] };
+  const hold = atBarrier ? holdOf(status) : undefined;
   const barrier: Finding = {
     type: CONDITION.atBarrier,
     status: atBarrier,
-    reason,
-    message: atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : "",
+    reason: hold === undefined ? reason : "BackOff",
+    message: hold ?? (atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : ""),
   };
   const runs = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch < status.syncedEpoch;
   const waiting = runs ? unfilled(group, status).map(({ stage }) => stage.name) : [];
@@ -105,14 +106,20 @@ const READY_MESSAGES: Readonly<Record<Phase, string>> = {
   Failed: "the JobSet has failed",
 };
 
+/** Everybody is back at a barrier that stays down for a while. */
+function holdOf(status: Status): string | undefined {
+  const record = openRecord(status);
+  return record?.heldUntil === undefined || record.allRestarted === undefined ? undefined : describeHold(record);
+}
+
 function isKnown({ conditions }: Status, type: string): boolean {
   return conditions.some((condition) => condition.type === type);
 }
 
 function phaseOf(group: Group, jobSet: JobSet, status: Status): Phase {
   if (jobSet.outcome !== "none") return jobSet.outcome;
-  if (isKnown(status, CONDITION.budgetSpent)) return "Failed";
   const last = status.history.at(-1);
+  if (isKnown(status, CONDITION.budgetSpent) || last?.action === "FailJobSet") return "Failed";
   if (openRecord(status) !== undefined && !jobSet.suspended) return "Restarting";
   if (status.deprecatedEpoch === status.syncedEpoch) return "Starting";
   if (allRunning(group, status)) return "Running";

@@ -1,5 +1,6 @@
 // A barrier that nobody lifts, or a stage that never fills: after a while somebody has to look, and is told where. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
+import { holdEndsAt } from "./backoff.ts";
 import type { Group } from "./group.ts";
 import { describeMissing } from "./missing.ts";
 import { CONDITION, STALL, withCondition } from "./present.ts";
@@ -41,12 +42,15 @@ function stageStall(group: Group, status: Status): Stall {
 }
 
 /** A group waits at its barrier, or has begun and waits for a stage: never both. */
-function waitOf({ conditions }: Status): { readonly since: number; readonly atBarrier: boolean } | undefined {
-  const wait = conditions.find(
-    ({ type, status }) => (type === CONDITION.atBarrier || type === CONDITION.stageWaits) && status === "True",
+function waitOf(status: Status): { readonly since: number; readonly atBarrier: boolean } | undefined {
+  const wait = status.conditions.find(
+    (each) => (each.type === CONDITION.atBarrier || each.type === CONDITION.stageWaits) && each.status === "True",
   );
   if (wait?.lastTransitionTime === undefined) return undefined;
-  return { since: Date.parse(wait.lastTransitionTime), atBarrier: wait.type === CONDITION.atBarrier };
+  const since = Date.parse(wait.lastTransitionTime);
+  if (wait.type !== CONDITION.atBarrier) return { since, atBarrier: false };
+  // A barrier that is held on purpose does not stall before it may be lifted.
+  return { since: Math.max(since, holdEndsAt(status) ?? 0), atBarrier: true };
 }
 
 function isStalled({ conditions }: Status): boolean {

@@ -91,7 +91,10 @@ export async function createNamespace(
 }
 
 /** Settings of the controller that a test needs to be others than the defaults. */
-export type ControllerConfig = Readonly<Record<string, unknown>>;
+export interface ControllerConfig {
+  readonly controller?: Readonly<Record<string, unknown>>;
+  readonly stuckPods?: Readonly<Record<string, unknown>>;
+}
 
 /** The controller, with the rights that its manifests give it and no others. */
 export async function runController(
@@ -103,7 +106,7 @@ export async function runController(
 ): Promise<RunningProgram> {
   const [healthPort] = await freePorts();
   const config = join(home.folder, "controller.yaml");
-  writeFileSync(config, stringify({ ...settings, controller: { healthPort } }));
+  writeFileSync(config, stringify({ ...settings, controller: { ...settings.controller, healthPort } }));
   const kubeconfig = await accountKubeconfig(home, "reprise-controller", { kubectl, server });
   const program = await home.runner.run("reprise-controller", [
     process.execPath,

@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";
+import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
@@ -33,6 +34,7 @@ export interface ControllerOptions {
   /** The webhook's settings, to know what it would have injected. */
   readonly injection: InjectionSettings;
   readonly stuckPods: StuckPodsSettings;
+  readonly policy: RestartPolicy;
   /** Address to listen on; all of them, of both families, when left out. */
   readonly host?: string;
   /** 0 picks a free one. */
@@ -73,7 +75,8 @@ export async function runController(options: ControllerOptions): Promise<Running
   });
   const notInjected = new NotInjected(record);
   const access = new AgentAccess(client, now);
-  const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, now });
+  const { policy } = options;
+  const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, policy, now });
 
   /** Since when each group is being looked at. */
   const looking = new Map<string, number>();

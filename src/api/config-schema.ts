@@ -3,9 +3,10 @@
 import { z } from "zod";
 import { readDefinition } from "../policy/definition.ts";
 import type { ExitCodePolicy } from "../policy/exit-codes.ts";
-import { DURATION_FORM, parseDuration } from "./duration.ts";
+import { DURATION_FORM, formatDuration, parseDuration } from "./duration.ts";
 import { LOG_LEVELS } from "./log-level.ts";
 import { quantityValue } from "./quantity.ts";
+import { DEFAULT_RESTART_POLICY as PATIENCE } from "./restart-policy.ts";
 import { VERSION } from "./version.ts";
 
 export interface SettingText {
@@ -73,6 +74,12 @@ function percentage(byDefault: string, description: string) {
     .transform((text) => Number.parseInt(text, 10) / 100)
     .prefault(byDefault);
   return schema.register(settingTexts, { expected: "a percentage from 1% to 100%", description, example: byDefault });
+}
+
+function count(byDefault: number, description: string) {
+  const expected = "a whole number of at least 0";
+  const schema = z.int().min(0).default(byDefault);
+  return schema.register(settingTexts, { expected, description, example: String(byDefault) });
 }
 
 const injection = z
@@ -187,6 +194,27 @@ const controller = z
           "a Lease name",
           "Name of the Lease. Change it only to run two separate installs.",
         ),
+      })
+      .prefault({}),
+    escalateAfter: count(
+      PATIENCE.escalateAfter,
+      "How many failures of the same Pod in a row, without progress between them, are answered by a restart in place before its Pod is replaced, and after as many more the JobSet recreated; 0 means never. `reprise.dev/escalate-after` wins over it. Once is chance, twice may be; a Pod that fails a third time needs another place.",
+    ),
+    progressAfter: duration(
+      formatDuration(PATIENCE.progressAfter),
+      "A run of this length is progress: the failures before it are forgotten, by escalation and by back-off. The kubelet forgets crashes after as long.",
+    ),
+    backoff: z
+      .strictObject({
+        after: count(
+          PATIENCE.backoff.after,
+          "How many restarts of a group in a row, without progress between them, are not delayed at all. Recovery in seconds is what restarts in place are for.",
+        ),
+        first: duration(
+          formatDuration(PATIENCE.backoff.first),
+          "How long after the failure the barrier is held at the next restart, at least; doubled with each one after it. The kubelet's own for containers that crash in a loop.",
+        ),
+        max: duration(formatDuration(PATIENCE.backoff.max), "The longest that a barrier is held. The kubelet's own."),
       })
       .prefault({}),
   })

@@ -29,6 +29,7 @@ export function addController(program: Command): void {
         leaderElection: config.controller.leaderElection,
         injection: config.injection,
         stuckPods: config.stuckPods,
+        policy: config.controller,
         healthPort: config.controller.healthPort,
         log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "controller" }),
         registry: createRegistry(),

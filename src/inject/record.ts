@@ -4,13 +4,7 @@
 import type { JsonObject } from "../api/admission.ts";
 import { AGENT, ANNOTATION } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
-import {
-  type ExitCodePolicy,
-  parseExitCodePolicy,
-  RESTART_EVERYTHING,
-  readClasses,
-  spell,
-} from "../policy/exit-codes.ts";
+import { type ExitCodePolicy, readClasses, spell } from "../policy/exit-codes.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "./inputs.ts";
 import { isObject, listAt, objectAt, textAt } from "./json.ts";
 import type { Protocol } from "./protocol.ts";
@@ -42,10 +36,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
 
 /** The record on a JobSet, or undefined when there is none that can be read. */
 export function readRecord(object: JsonObject): InjectionRecord | undefined {
-  return parseRecord(textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.status));
-}
-
-function parseRecord(text: string | undefined): InjectionRecord | undefined {
+  const text = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.status);
   const status = text === undefined ? undefined : parseObject(text);
   if (status === undefined) return undefined;
   const inputs = objectAt(status, "inputs");
@@ -93,14 +84,6 @@ export function recordedPolicy(record: InjectionRecord | undefined, find: FindPo
 }
 
 const unrecorded: FindPolicy = () => ({ kind: "unknown", places: `the record ${ANNOTATION.status}`, known: [] });
-
-/** The exit-code classes that a JobSet runs with, whatever its annotations and the policy they name say now. */
-export function injectedExitCodes(annotations: Readonly<Record<string, string>>): ExitCodePolicy {
-  const record = parseRecord(annotations[ANNOTATION.status]);
-  if (record !== undefined) return recordedInputs(record).policy;
-  const parsed = parseExitCodePolicy(annotations);
-  return parsed.ok ? parsed.policy : RESTART_EVERYTHING;
-}
 
 export function sameInputs(a: Inputs, b: Inputs): boolean {
   const codes = ({ policy }: Inputs) => `${spell(policy.fail)} ${spell(policy.recreate)}`;

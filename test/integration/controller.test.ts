@@ -17,6 +17,7 @@ import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
+import { DEFAULT_RESTART_POLICY } from "../../src/api/restart-policy.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -111,6 +112,7 @@ async function startController(identity: string): Promise<RunningController> {
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
     stuckPods: defaultConfig.stuckPods,
+    policy: DEFAULT_RESTART_POLICY,
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),
@@ -125,9 +127,14 @@ async function apply(builder: JobSetBuilder, options: { readonly plain?: boolean
 }
 
 /** Two Pods that restart in place. */
-function train(name: string, maxRestarts: number): JobSetBuilder {
-  return jobSet(name).spec({ failurePolicy: { maxRestarts } }).replicatedJob("workers", { pods: 2 });
+function train(name: string, maxRestarts: number, annotations: Annotations = {}): JobSetBuilder {
+  return jobSet(name)
+    .metadata({ annotations })
+    .spec({ failurePolicy: { maxRestarts } })
+    .replicatedJob("workers", { pods: 2 });
 }
+
+type Annotations = Readonly<Record<string, string>>;
 
 async function objectOf(name: string): Promise<InPlaceRestart> {
   return readInPlaceRestart(await admin.request("GET", `${OBJECTS}/${name}`));
@@ -179,8 +186,12 @@ async function kubeletReports(pod: Identity, run: number, exitCode?: number): Pr
 }
 
 /** A JobSet whose workers run in epoch 1. */
-async function running(name: string, maxRestarts: number): Promise<{ jobSet: JobSet; pods: Identity[] }> {
-  const created = await apply(train(name, maxRestarts));
+async function running(
+  name: string,
+  maxRestarts: number,
+  annotations: Annotations = {},
+): Promise<{ jobSet: JobSet; pods: Identity[] }> {
+  const created = await apply(train(name, maxRestarts, annotations));
   const pods = await whenPods(name);
   await agentsTake(pods, 1);
   await whenObject(name, { syncedEpoch: 1, deprecatedEpoch: 0 });
@@ -242,6 +253,8 @@ it("restarts the group when a worker fails, counts it once, and says what happen
   expect(status?.history).toEqual([
     {
       cause: { reason: "ContainerExited", pod: first.name, container: "train", exitCode: 3 },
+      action: "RestartInPlace",
+      streak: { restarts: 1, slot: "failing-workers-0/0", failures: 1 },
       fromEpoch: 1,
       toEpoch: 2,
       counted: true,
@@ -279,6 +292,41 @@ it("fails the JobSet when its budget is spent, and JobSet's own controller ends 
       asList(jobs["items"]).filter((job) => asMap(asMap(job)["metadata"])["deletionTimestamp"] === undefined),
     ).toEqual([]);
   }, PATIENCE);
+});
+
+it("replaces the Pod of a slot that fails again and again, and then has JobSet recreate everything", async () => {
+  const { pods } = await running("ladder", 5, { [ANNOTATION.escalateAfter]: "1" });
+  const [first, second] = pods;
+  if (first === undefined || second === undefined) throw new Error("two Pods expected");
+  await kubeletReports(first, 1, 1);
+  const replaced = await vi.waitFor(async () => {
+    const now = await whenPods("ladder");
+    expect(now.map(({ uid }) => uid)).not.toContain(first.uid);
+    expect(now.map(({ uid }) => uid)).toContain(second.uid);
+    return now;
+  }, PATIENCE);
+  await agentsTake(replaced, 2);
+  await whenObject("ladder", { syncedEpoch: 2, restarts: 1, history: [{ action: "RecreatePod", target: first.uid }] });
+  for (const pod of replaced) await kubeletReports(pod, 2);
+  await whenObject("ladder", { phase: "Running" });
+
+  const again = replaced.find(({ uid }) => uid !== second.uid);
+  if (again === undefined) throw new Error("a new Pod expected");
+  await kubeletReports(again, 2, 1);
+  await vi.waitFor(async () => {
+    const recreated = readJobSet(await admin.request("GET", `${JOBSETS}/ladder`));
+    expect(recreated).toMatchObject({ outcome: "none", restarts: 1, restartsCountTowardsMax: 1 });
+    expect((await whenPods("ladder")).map(({ uid }) => uid)).not.toContain(second.uid);
+  }, PATIENCE);
+  const anew = await whenPods("ladder");
+  await agentsTake(anew, 3);
+  const { status } = await whenObject("ladder", { syncedEpoch: 3, restarts: 1 });
+  expect(status?.history.map(({ action, counted }) => [action, counted])).toEqual([
+    ["RecreatePod", true],
+    ["RecreateJobSet", false],
+  ]);
+  const events = await eventsOf("ladder");
+  expect(events.map(({ reason }) => reason)).toEqual(expect.arrayContaining(["RecreatingPod", "RecreatingJobSet"]));
 });
 
 it("makes a lost object anew, with one clean restart that is not counted", async () => {
