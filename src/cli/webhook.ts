@@ -4,6 +4,7 @@ import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration
 import { globalOptions } from "./options.ts";
 
 interface Options {
+  readonly agentImage?: string;
   readonly drainMin: Milliseconds;
   readonly drainMax: Milliseconds;
 }
@@ -24,7 +25,13 @@ export function addWebhook(program: Command): void {
         .argParser(duration)
         .default(100_000, "100s"),
     )
-    .action(async ({ drainMin, drainMax }: Options, command: Command) => {
+    .addOption(
+      // Not only in the config file, where tools that set the image of an install do not look.
+      new Option("--agent-image <image>", "image of the agents, instead of injection.agentImage of the config").env(
+        "REPRISE_AGENT_IMAGE",
+      ),
+    )
+    .action(async ({ agentImage, drainMin, drainMax }: Options, command: Command) => {
       const { loadConfig } = await import("../api/config-file.ts");
       const { createLogger } = await import("../telemetry/log.ts");
       const { createRegistry } = await import("../telemetry/metrics.ts");
@@ -34,10 +41,11 @@ export function addWebhook(program: Command): void {
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
+      const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const signal = endingSignal();
       const webhook = await runWebhook({
         ...config.webhook,
-        cores: createCores(config),
+        cores: createCores({ injection }),
         log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" }),
         registry: createRegistry(),
         drain: { minMs: drainMin, maxMs: drainMax },
