@@ -38,20 +38,25 @@ export function addWebhook(program: Command): void {
       const { createCores } = await import("../webhook/cores.ts");
       const { runWebhook } = await import("../webhook/run.ts");
       const { endingSignal } = await import("../webhook/signals.ts");
+      const { askCluster } = await import("../webhook/ask-cluster.ts");
+      const { withholdInjection } = await import("../webhook/withhold.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
       const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const signal = endingSignal();
+      const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
+      const cluster = await askCluster({ kubeconfig: options.kubeconfig, context: options.context }, log);
       const webhook = await runWebhook({
         ...config.webhook,
-        cores: createCores({ injection }),
-        log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" }),
+        cores: withholdInjection(createCores({ injection }), () => cluster.lacks),
+        log,
         registry: createRegistry(),
         drain: { minMs: drainMin, maxMs: drainMax },
       });
       await signal;
       await webhook.shutdown();
+      await cluster.stop();
     });
 }
 
