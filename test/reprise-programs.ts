@@ -14,6 +14,8 @@ export interface Home {
   readonly runner: ProgramRunner;
   /** The address at which the API server reaches this process. */
   readonly address: string;
+  /** For a webhook that asks the cluster what it is able to do. */
+  readonly kubeconfig?: string;
 }
 
 export interface ServedWebhook {
@@ -56,6 +58,7 @@ export async function runWebhook(
     `--config=${config}`,
     ...account,
     "--log-level=debug",
+    ...(home.kubeconfig === undefined ? [] : [`--kubeconfig=${home.kubeconfig}`]),
   ]);
   const healthUrl = `http://127.0.0.1:${healthPort}`;
   await waitUntilReady(program, 30_000, async () => (await fetch(`${healthUrl}/readyz`)).ok);

@@ -1,12 +1,13 @@
-// Lets the agents of a JobSet in: RoleBindings for the service accounts of its Pods, which end with the JobSet. Workers share
+// Lets the agents of a JobSet in: RoleBindings for the service accounts of its Pods, owned by what the agents follow: they end with
+// the JobSet, and when reprise is removed with its objects, no RoleBinding to a role that is gone stays behind. Workers share
 // the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
 // patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
 import { asList, asMap, asText } from "../../src/api/fields.ts";
-import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
-import { ownedBy, type WritingClient } from "./requests.ts";
+import { type OwnerReference, ownedBy, ownedByObject, type WritingClient } from "./requests.ts";
 
 /** The roles of manifests/agent. Readers by what the agent follows. */
 const ROLE = {
@@ -24,7 +25,7 @@ const TRUST_MS = 5 * 60_000;
 export class AgentAccess {
   readonly #client: WritingClient;
   readonly #now: () => number;
-  /** For which JobSet there is access, and when that was last certain; by the key of the group. */
+  /** For whom there is access (the UID of the owner), and when that was last certain; by the key of the group. */
   readonly #known = new Map<string, { readonly uid: string; readonly at: number }>();
 
   constructor(client: WritingClient, now: () => number) {
@@ -32,19 +33,31 @@ export class AgentAccess {
     this.#now = now;
   }
 
-  /** Returns when to look again, in milliseconds from now. */
-  async ensure(key: string, jobSet: JobSet, signal: AbortSignal): Promise<number | undefined> {
+  /** Returns when to look again, in milliseconds from now. Without the group's object there is nothing to let agents in to yet. */
+  async ensure(
+    key: string,
+    jobSet: JobSet,
+    object: InPlaceRestart | undefined,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     if (jobSet.outcome !== "none" || jobSet.deletionTimestamp !== undefined) return undefined;
+    const keepsOwnAttempts = jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
+    const owner = keepsOwnAttempts
+      ? ownedBy(jobSet)
+      : object?.jobSetUID === jobSet.uid
+        ? ownedByObject(object)
+        : undefined;
+    if (owner === undefined) return undefined;
     const known = this.#known.get(key);
-    const trusted = known?.uid === jobSet.uid ? known.at + TRUST_MS - this.#now() : 0;
+    const trusted = known?.uid === owner.uid ? known.at + TRUST_MS - this.#now() : 0;
     if (trusted > 0) return trusted;
     const accounts = agentAccounts(jobSet);
-    const keepsOwnAttempts = jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
     const dependent = await this.#withoutOwnRight(jobSet.namespace, accounts, signal);
-    await this.#bind(jobSet, "read", keepsOwnAttempts ? ROLE.jobSetReader : ROLE.reader, accounts, signal);
+    await this.#bind(jobSet, owner, "read", keepsOwnAttempts ? ROLE.jobSetReader : ROLE.reader, accounts, signal);
     // One each: which accounts need it may change.
-    for (const account of dependent) await this.#bind(jobSet, `write-${account}`, ROLE.writer, [account], signal);
-    this.#known.set(key, { uid: jobSet.uid, at: this.#now() });
+    for (const account of dependent)
+      await this.#bind(jobSet, owner, `write-${account}`, ROLE.writer, [account], signal);
+    this.#known.set(key, { uid: owner.uid, at: this.#now() });
     return TRUST_MS;
   }
 
@@ -92,20 +105,21 @@ export class AgentAccess {
 
   async #bind(
     jobSet: JobSet,
+    owner: OwnerReference,
     purpose: string,
     role: string,
     accounts: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
     if (accounts.length === 0) return;
-    const { namespace, name, uid } = jobSet;
+    const { namespace, name } = jobSet;
     const body = {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "RoleBinding",
       metadata: {
-        // With part of the UID, so that a JobSet made anew never relies on what is collected with its predecessor.
-        name: `reprise-agent-${purpose}-${name}-${uid.slice(0, 8)}`,
-        ownerReferences: [ownedBy(jobSet)],
+        // With part of the owner's UID, so that one made anew never relies on what is collected with its predecessor.
+        name: `reprise-agent-${purpose}-${name}-${owner.uid.slice(0, 8)}`,
+        ownerReferences: [owner],
       },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
       subjects: accounts.map((account) => ({ kind: "ServiceAccount", name: account, namespace })),

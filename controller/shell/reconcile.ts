@@ -56,7 +56,7 @@ export class Reconciler {
     // Side by side, because agents that start need both; a failure of one must not hide the other.
     const [carriedOut, accessible] = await Promise.allSettled([
       decision === undefined ? undefined : this.#carryOut(key, jobSet, group, decision, signal),
-      this.#options.access.ensure(key, jobSet, signal),
+      this.#options.access.ensure(key, jobSet, group.object, signal),
     ]);
     if (carriedOut.status === "rejected") throw carriedOut.reason;
     if (accessible.status === "rejected") throw accessible.reason;

@@ -90,9 +90,21 @@ export class Requests {
 
 type Named = Pick<Identity, "name" | "uid">;
 
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller: true;
+}
+
 /** Whatever belongs to a JobSet is collected with it, and never holds up its deletion. */
-export function ownedBy({ name, uid }: JobSet): JsonObject {
+export function ownedBy({ name, uid }: JobSet): OwnerReference {
   return { apiVersion: JOBSET_API, kind: JOBSET.kind, name, uid, controller: true };
+}
+
+export function ownedByObject({ name, uid }: InPlaceRestart): OwnerReference {
+  return { apiVersion: OBJECT_API, kind: IN_PLACE_RESTART.kind, name, uid, controller: true };
 }
 
 function objectsIn(namespace: string): string {

@@ -9,6 +9,7 @@ import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { LeaderElection, type LeaderTiming } from "../../src/kube/leader.ts";
+import { Prerequisites } from "../../src/kube/prerequisites.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
 import { createHealthServer } from "../../src/webhook/health.ts";
@@ -48,6 +49,9 @@ export interface RunningController {
   /** Ends what is being written, gives the lead to another replica, and stops. */
   shutdown(): Promise<void>;
 }
+
+/** As manifests/webhook names it. */
+const WEBHOOK_CONFIGURATION = "reprise-webhook";
 
 /** Requests give up after 65 s, and a look at a group makes three of them at most: one that takes longer never ends. */
 const STUCK_MS = 240_000;
@@ -155,6 +159,8 @@ export async function runController(options: ControllerOptions): Promise<Running
     eventsDropped: () => recorder.dropped,
   });
 
+  // Groups that run are looked after all the same; being unready stops a rollout and tells why.
+  const prerequisites = new Prerequisites({ client, log, webhookConfiguration: WEBHOOK_CONFIGURATION });
   let ending: Promise<void> | undefined;
   const health = createHealthServer(
     {
@@ -165,6 +171,7 @@ export async function runController(options: ControllerOptions): Promise<Running
       ready: () => [
         ...(ending === undefined ? [] : ["shutting down"]),
         ...watches.missing.map((watched) => `waiting for the first list of ${watched}`),
+        ...prerequisites.lacks.map(({ message }) => message),
       ],
       role: () => roleOf(election, identity),
     },
@@ -172,6 +179,7 @@ export async function runController(options: ControllerOptions): Promise<Running
   );
   health.listen({ host, port: options.healthPort });
   await listening("health and metrics", options.healthPort, once(health, "listening"));
+  void prerequisites.start();
   // Decisions need the whole view, and nobody is served by a leader without one.
   void watches.start().then(() => {
     log.info({ groups: [...groups.keys()].length }, "every watch has its first list");
@@ -190,6 +198,7 @@ export async function runController(options: ControllerOptions): Promise<Running
 
   async function end(): Promise<void> {
     log.info("shutting down");
+    prerequisites.stop();
     await election.stop();
     await Promise.all([queue.stop(), rescue.stop()]);
     await recorder.stop();

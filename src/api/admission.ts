@@ -16,7 +16,10 @@ export type SkipReason =
   | "managed-by-other"
   | "being-deleted"
   | "finished"
-  | "created-without-injection";
+  | "created-without-injection"
+  /** The cluster lacks what restarting in place needs. */
+  | "kubernetes-too-old"
+  | "jobset-prunes-fields";
 
 /** Something wrong (or odd) at one place of the object. `path` is a field path such as spec.replicatedJobs[0].name. */
 export interface Finding {

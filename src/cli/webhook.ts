@@ -4,6 +4,7 @@ import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration
 import { globalOptions } from "./options.ts";
 
 interface Options {
+  readonly agentImage?: string;
   readonly drainMin: Milliseconds;
   readonly drainMax: Milliseconds;
 }
@@ -24,7 +25,13 @@ export function addWebhook(program: Command): void {
         .argParser(duration)
         .default(100_000, "100s"),
     )
-    .action(async ({ drainMin, drainMax }: Options, command: Command) => {
+    .addOption(
+      // Not only in the config file, where tools that set the image of an install do not look.
+      new Option("--agent-image <image>", "image of the agents, instead of injection.agentImage of the config").env(
+        "REPRISE_AGENT_IMAGE",
+      ),
+    )
+    .action(async ({ agentImage, drainMin, drainMax }: Options, command: Command) => {
       const { loadConfig } = await import("../api/config-file.ts");
       const { createLogger } = await import("../telemetry/log.ts");
       const { createRegistry } = await import("../telemetry/metrics.ts");
@@ -33,21 +40,23 @@ export function addWebhook(program: Command): void {
       const { PolicyWatch } = await import("../webhook/policy-watch.ts");
       const { runWebhook } = await import("../webhook/run.ts");
       const { endingSignal } = await import("../webhook/signals.ts");
+      const { askCluster } = await import("../webhook/ask-cluster.ts");
+      const { withholdInjection } = await import("../webhook/withhold.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
+      const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const signal = endingSignal();
-      const client =
-        config.webhook.namespacedPolicies === "enabled"
-          ? connect({ kubeconfig: options.kubeconfig, context: options.context })
-          : undefined;
+      const source = { kubeconfig: options.kubeconfig, context: options.context };
+      const client = config.webhook.namespacedPolicies === "enabled" ? connect(source) : undefined;
       const watch = client && new PolicyWatch({ client, log, configured: config.failurePolicies });
+      const cluster = await askCluster(source, log);
       try {
         await watch?.start();
         const webhook = await runWebhook({
           ...config.webhook,
-          cores: createCores(config, watch?.policiesOf),
+          cores: withholdInjection(createCores({ ...config, injection }, watch?.policiesOf), () => cluster.lacks),
           ...(watch === undefined ? {} : { pending: watch.pending }),
           log,
           registry: createRegistry(),
@@ -56,6 +65,7 @@ export function addWebhook(program: Command): void {
         await signal;
         await webhook.shutdown();
       } finally {
+        await cluster.stop();
         await watch?.stop();
         await client?.close();
       }

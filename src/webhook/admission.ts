@@ -127,8 +127,10 @@ function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly 
 }
 
 /** At info only what changed something for a user; the rest would be a line for every apply of every JobSet. */
-function isNews({ outcome }: Outcome): boolean {
-  return outcome === "injected" || outcome === "refused";
+function isNews(outcome: Outcome): boolean {
+  if (outcome.outcome === "skipped")
+    return outcome.reason === "kubernetes-too-old" || outcome.reason === "jobset-prunes-fields";
+  return outcome.outcome === "injected" || outcome.outcome === "refused";
 }
 
 /** The log leaves stacks out for those who only run reprise; a defect here is for those who mend it. */

@@ -34,6 +34,8 @@ const SKIP_REASONS: Readonly<Record<SkipReason, true>> = {
   "being-deleted": true,
   finished: true,
   "created-without-injection": true,
+  "kubernetes-too-old": true,
+  "jobset-prunes-fields": true,
 };
 
 const UNREADABLE_REASONS: Readonly<Record<UnreadableReason, true>> = {

@@ -14,8 +14,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "/usr/sbin/ip": "iproute2",
 };
 
-export function ensurePackages(progress: Progress): void {
-  const missing = Object.entries(PACKAGES).filter(
+export function ensurePackages(progress: Progress, packages = PACKAGES): void {
+  const missing = Object.entries(packages).filter(
     ([file]) => !existsSync(file) && !existsSync(file.replace("/usr", "")),
   );
   if (missing.length === 0) return;

@@ -3,7 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildAgent, nativeArch } from "../../scripts/build-agent.ts";
+import { nativeArch } from "../../scripts/architectures.ts";
+import { buildAgent } from "../../scripts/build-agent.ts";
 import { connect } from "../../src/kube/client.ts";
 import { Cluster, type ClusterOptions, down, freeSlot } from "../cluster/cluster.ts";
 import { writeImage } from "../cluster/image.ts";

@@ -1,0 +1,214 @@
+// What a platform engineer does: install from the manifests, use, renew, upgrade, remove. One cluster goes through all of it, in this
+// order, with cert-manager, JobSet and reprise in Pods, and the image that the Dockerfile makes.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { asList, asMap, asText, asTextMap } from "../../src/api/fields.ts";
+import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { Cluster, down, freeSlot } from "../cluster/cluster.ts";
+import { waitFor } from "../cluster/proc.ts";
+import { silentProgress } from "../cluster/progress.ts";
+import { createNamespace } from "../reprise-programs.ts";
+import { type GroupState, kill, TrainingGroup } from "./group.ts";
+import { installReprise, loadReprise, uninstallReprise } from "./install-manifests.ts";
+
+const NAMESPACE = "training";
+const SYSTEM = "reprise-system";
+const TAG = { first: "first", next: "next" } as const;
+
+let slot: number;
+let cluster: Cluster;
+let client: KubeClient;
+let group: TrainingGroup;
+
+beforeAll(async () => {
+  slot = freeSlot(16);
+  const parts = ["jobset", "cert-manager"] as const;
+  cluster = await Cluster.up({ slot, nodes: 2, parts, upstreamInPlace: false, progress: silentProgress });
+  client = connect({ kubeconfig: cluster.kubeconfig });
+  await loadReprise(cluster, TAG.first);
+  await loadReprise(cluster, TAG.next);
+}, 1_200_000);
+
+afterAll(async () => {
+  await client?.close();
+  if (slot !== undefined) await down(slot);
+});
+
+const home = () => ({ kubectl: cluster.kubectl, client, namespace: NAMESPACE });
+
+/** What must not change while reprise itself does. */
+function untouched({ pods }: Pick<GroupState, "pods">): unknown {
+  return pods.map(({ name, uid, worker, agent }) => ({ name, uid, worker, agent }));
+}
+
+async function rawJobSet(name: string): Promise<Readonly<Record<string, unknown>>> {
+  return asMap(await client.request("GET", `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets/${name}`));
+}
+
+async function generationOf(name: string): Promise<unknown> {
+  return asMap((await rawJobSet(name))["metadata"])["generation"];
+}
+
+async function agentImages(name: string): Promise<readonly string[]> {
+  const query = { labelSelector: `${JOBSET.nameKey}=${name}` };
+  const list = await client.request("GET", `/api/v1/namespaces/${NAMESPACE}/pods`, { query });
+  return asList(list["items"]).flatMap((pod) =>
+    asList(asMap(asMap(pod)["spec"])["initContainers"])
+      .map(asMap)
+      .filter((container) => container["name"] === AGENT.container)
+      .map((container) => asText(container["image"]) ?? ""),
+  );
+}
+
+async function recovers(): Promise<void> {
+  const before = await group.running();
+  const [failed] = before.pods;
+  if (failed === undefined) throw new Error("the group has no Pods");
+  kill(failed.worker);
+  const after = await group.restarted(before.syncedEpoch + 1);
+  expect(after.pods.map(({ uid }) => uid)).toEqual(before.pods.map(({ uid }) => uid));
+  expect(after.restarts).toBe(before.restarts + 1);
+}
+
+it("installs with one command, and a plain JobSet of a labelled namespace recovers in place", async () => {
+  await installReprise(cluster, TAG.first);
+  const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
+  expect(pods).toHaveLength(4);
+  await createNamespace(cluster.kubectl, NAMESPACE);
+  // The webhooks are called once cert-manager has told the API server whom to trust.
+  await waitFor("the webhooks are trusted", 60_000, async () => {
+    const bundles = await cluster.kubectl([
+      "get",
+      "mutatingwebhookconfiguration/reprise-webhook",
+      "validatingwebhookconfiguration/reprise-webhook",
+      "-o",
+      "jsonpath={range .items[*]}{.webhooks[0].clientConfig.caBundle}{'\\n'}{end}",
+    ]);
+    return bundles.trim().split("\n").length === 2;
+  });
+  group = await TrainingGroup.start(home(), "train", { stages: { workers: 4 } });
+  await group.running();
+  expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
+  await recovers();
+}, 600_000);
+
+it("renews its certificate while JobSets are applied, without one that misses injection", async () => {
+  const serials = async () => (await certificateLoads()).map((loads) => loads.length);
+  const before = await serials();
+  const secretBefore = await secretVersion();
+  let applied = 0;
+  let renewing = true;
+  const applies = (async () => {
+    while (renewing) {
+      const name = `dry-${applied}`;
+      const object = {
+        apiVersion: "jobset.x-k8s.io/v1alpha2",
+        kind: "JobSet",
+        metadata: { name },
+        spec: {
+          replicatedJobs: [
+            { name: "w", template: { spec: { template: { spec: { containers: [{ name: "c", image: "c" }] } } } } },
+          ],
+        },
+      };
+      const path = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
+      const answer = await client.request("POST", path, { body: object, query: { dryRun: "All" } });
+      // The webhooks fail open, so only the label tells that the call succeeded.
+      expect(asTextMap(asMap(answer["metadata"])["labels"])[LABEL.injected]).toBe("true");
+      applied += 1;
+    }
+  })();
+  const renewed = (async () => {
+    try {
+      await renewCertificate();
+      await waitFor("cert-manager has issued", 60_000, async () => (await secretVersion()) !== secretBefore);
+      // The kubelet brings a Secret to its Pods within a minute or so.
+      await waitFor("every replica serves the new certificate", 180_000, async () => {
+        const now = await serials();
+        return now.length === before.length && now.every((count, index) => count > (before[index] ?? 0));
+      });
+    } finally {
+      renewing = false;
+    }
+  })();
+  await Promise.all([applies, renewed]);
+  expect(applied).toBeGreaterThan(20);
+}, 360_000);
+
+/** As `cmctl renew` does. */
+async function renewCertificate(): Promise<void> {
+  const path = `/apis/cert-manager.io/v1/namespaces/${SYSTEM}/certificates/reprise-webhook`;
+  const conditions = asList(asMap((await client.request("GET", path))["status"])["conditions"]);
+  const issuing = {
+    type: "Issuing",
+    status: "True",
+    reason: "ManuallyTriggered",
+    message: "renewed by a test",
+    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+  };
+  const body = { status: { conditions: [...conditions, issuing] } };
+  await client.request("PATCH", `${path}/status`, { body, contentType: MERGE_PATCH });
+}
+
+async function secretVersion(): Promise<string> {
+  const { metadata, data } = await client.request("GET", `/api/v1/namespaces/${SYSTEM}/secrets/reprise-webhook-tls`);
+  return asTextMap(data)["tls.crt"] === undefined ? "" : (asText(asMap(metadata)["resourceVersion"]) ?? "");
+}
+
+/** The log lines of each webhook replica that say that a certificate was loaded. */
+async function certificateLoads(): Promise<readonly (readonly string[])[]> {
+  const selector = "app.kubernetes.io/component=webhook";
+  const names = (await cluster.kubectl(["get", "pods", "-n", SYSTEM, "-l", selector, "-o", "name"])).trim().split("\n");
+  const logs = await Promise.all(names.sort().map((name) => cluster.kubectl(["logs", "-n", SYSTEM, name])));
+  return logs.map((log) => log.split("\n").filter((line) => line.includes("certificate loaded")));
+}
+
+it("upgrades without touching JobSets that run; they still recover, and new ones get the new agent", async () => {
+  const before = await group.running();
+  const generation = await generationOf("train");
+  await installReprise(cluster, TAG.next);
+  const after = await group.running();
+  expect(untouched(after)).toEqual(untouched(before));
+  expect(await generationOf("train")).toBe(generation);
+  await recovers();
+  expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
+  const fresh = await TrainingGroup.start(home(), "fresh", { stages: { workers: 1 } });
+  await fresh.running();
+  expect(await agentImages("fresh")).toEqual([`docker.io/local/reprise:${TAG.next}`]);
+  await fresh.delete();
+  await fresh.gone();
+}, 600_000);
+
+it("is removed with one command: running JobSets run on, nothing of it is left, and new JobSets are plain", async () => {
+  const before = await group.running();
+  await uninstallReprise(cluster, TAG.next);
+  expect(await leftovers()).toEqual([]);
+  await TrainingGroup.start(home(), "plain", { stages: { workers: 1 } });
+  const labels = asTextMap(asMap((await rawJobSet("plain"))["metadata"])["labels"]);
+  expect(labels[LABEL.injected]).toBeUndefined();
+  await waitFor("the plain JobSet's Pod runs", 60_000, async () => {
+    const selector = `${JOBSET.nameKey}=plain`;
+    const phase = "jsonpath={.items[*].status.phase}";
+    return (await cluster.kubectl(["get", "pods", "-n", NAMESPACE, "-l", selector, "-o", phase])) === "Running";
+  });
+  expect(await agentImages("plain")).toEqual([]);
+  expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
+}, 600_000);
+
+/** Every object of the cluster that is reprise's: by name, by label, or by kind. */
+async function leftovers(): Promise<readonly string[]> {
+  const kinds = await cluster.kubectl(["api-resources", "--verbs=list", "-o", "name"]);
+  // Events are what is told about objects, and expire by themselves.
+  const listed = kinds
+    .trim()
+    .split("\n")
+    .filter((kind) => !/^events(\.|$)|^componentstatuses$|metrics/.test(kind));
+  const objects = JSON.parse(await cluster.kubectl(["get", listed.join(","), "-A", "-o", "json"]));
+  return asList(asMap(objects)["items"])
+    .map(asMap)
+    .filter(({ metadata }) => {
+      const { name, labels } = asMap(metadata);
+      return asText(name)?.includes("reprise") || asTextMap(labels)["app.kubernetes.io/part-of"] === "reprise";
+    })
+    .map(({ kind, metadata }) => `${kind} ${asMap(metadata)["namespace"] ?? ""}/${asMap(metadata)["name"]}`);
+}

@@ -1,0 +1,70 @@
+// The project's image, built from its Dockerfile once for each content of the sources and kept in the cache.
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Arch, nativeArch } from "../../scripts/architectures.ts";
+import { buildImage } from "../../scripts/build-image.ts";
+import { cacheFolder } from "../cluster/binaries.ts";
+import { holdLock } from "../cluster/lock.ts";
+import { ensurePackages } from "../cluster/packages.ts";
+import type { Progress } from "../cluster/progress.ts";
+import { buildBase, finalBase } from "./bases.ts";
+import { buildah, buildahEnvironment, imageExists } from "./buildah.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** What the Dockerfile copies, and itself; .dockerignore leaves the tests out. */
+const SOURCES = [
+  "Dockerfile",
+  ".dockerignore",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "{scripts,src,agent,controller}/**/*",
+];
+
+export const imageName = (tag: string): string => `docker.io/local/reprise:${tag}`;
+
+/** Returns the name of the image in buildah's store. */
+export async function ensureRepriseImage(progress: Progress, arch: Arch = nativeArch()): Promise<string> {
+  ensurePackages(progress, { "/usr/bin/buildah": "buildah", "/usr/bin/mmdebstrap": "mmdebstrap" });
+  mkdirSync(join(cacheFolder(), "buildah"), { recursive: true });
+  const release = await holdLock(join(cacheFolder(), "buildah", "build.lock"), "building the image");
+  try {
+    const tag = `localhost/reprise:${contentKey()}-${arch}`;
+    if (imageExists(tag)) return tag;
+    const bases = { build: buildBase(progress), final: finalBase(arch, progress) };
+    const step = progress.step(`building the image for ${arch}`);
+    buildImage({ engine: "buildah", arch, tag, bases, env: buildahEnvironment(), quiet: true });
+    step.done();
+    return tag;
+  } finally {
+    release();
+  }
+}
+
+/** A docker-archive of the image under the name `imageName(tag)`, for the nodes of a cluster. */
+export async function repriseArchive(tag: string, progress: Progress): Promise<string> {
+  const image = await ensureRepriseImage(progress);
+  const folder = join(cacheFolder(), "images", "reprise");
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${image.replaceAll(/[/:]/g, "_")}-as-${tag}.tar`);
+  if (existsSync(file)) return file;
+  const temporary = `${file}.${process.pid}`;
+  buildah(["push", "--quiet", image, `docker-archive:${temporary}:${imageName(tag)}`]);
+  renameSync(temporary, file);
+  return file;
+}
+
+function contentKey(): string {
+  const hash = createHash("sha256");
+  const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort();
+  for (const file of files.filter((path) => !path.endsWith(".test.ts") && !path.includes("/testing/"))) {
+    if (statSync(join(ROOT, file)).isFile())
+      hash
+        .update(file)
+        .update("\0")
+        .update(readFileSync(join(ROOT, file)));
+  }
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,167 @@
+// What a cluster may lack, on real API servers: it is found, told by the controller, and keeps the webhook from injecting what
+// would silently not work.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parseAllDocuments, stringify } from "yaml";
+import { type RunningController, runController } from "../../controller/shell/run.ts";
+import { defaultConfig } from "../../src/api/config.ts";
+import { asMap, asTextMap } from "../../src/api/fields.ts";
+import { LABEL } from "../../src/api/names.ts";
+import { connect, type KubeClient } from "../../src/kube/client.ts";
+import { Prerequisites } from "../../src/kube/prerequisites.ts";
+import { createRegistry } from "../../src/telemetry/metrics.ts";
+import { assetFolder } from "../cluster/binaries.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import {
+  applyManifests,
+  buildBundle,
+  createNamespace,
+  registerWebhook,
+  runWebhook,
+  type ServedWebhook,
+} from "../reprise-programs.ts";
+
+const PATIENCE = { timeout: 30_000, interval: 100 };
+const log = pino({ level: "silent" });
+const CRD = join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml");
+
+type Definition = Readonly<Record<string, unknown>> & {
+  readonly spec: { readonly versions: { readonly schema: { readonly openAPIV3Schema: unknown } }[] };
+};
+
+function jobSetDefinition(): Definition {
+  const [document] = parseAllDocuments(readFileSync(CRD, "utf8"));
+  return document?.toJS() as Definition;
+}
+
+/** JobSet's CRD as it was before 0.10: without the field that tells when a Pod restarts in place. */
+function olderDefinition(): Definition {
+  const older = jobSetDefinition();
+  for (const { schema } of older.spec.versions) dropField(schema.openAPIV3Schema, "restartPolicyRules");
+  return older;
+}
+
+function dropField(schema: unknown, field: string): void {
+  if (typeof schema !== "object" || schema === null) return;
+  const properties = Reflect.get(schema, "properties");
+  if (typeof properties === "object" && properties !== null) Reflect.deleteProperty(properties, field);
+  for (const value of Object.values(schema)) dropField(value, field);
+}
+
+async function lacksOf(client: KubeClient): Promise<readonly string[]> {
+  const prerequisites = new Prerequisites({ client, log, webhookConfiguration: "reprise-webhook" });
+  await prerequisites.start();
+  prerequisites.stop();
+  return prerequisites.lacks.map(({ reason }) => reason);
+}
+
+describe("a Kubernetes that behaves like 1.35", () => {
+  let cluster: ControlPlane;
+  let client: KubeClient;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ apiServerFlags: ["--emulated-version=1.35"] });
+    client = connect({ kubeconfig: cluster.kubeconfig });
+  });
+
+  afterAll(async () => {
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  it("is too old", async () => {
+    expect(await lacksOf(client)).toContain("kubernetes-too-old");
+  });
+});
+
+describe("a cluster with the newest Kubernetes", () => {
+  let cluster: ControlPlane;
+  let client: KubeClient;
+  let controller: RunningController;
+  let webhook: ServedWebhook;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane();
+    client = connect({ kubeconfig: cluster.kubeconfig });
+    await applyManifests(cluster.kubectl);
+    controller = await runController({
+      client,
+      identity: "it",
+      leaderElection: { namespace: "reprise-system", name: "reprise-controller" },
+      injection: defaultConfig.injection,
+      stuckPods: defaultConfig.stuckPods,
+      policy: defaultConfig.controller,
+      host: "127.0.0.1",
+      healthPort: 0,
+      log,
+      registry: createRegistry(),
+    });
+  });
+
+  afterAll(async () => {
+    await controller?.shutdown();
+    await webhook?.program.kill();
+    await client?.close();
+    await cluster?.stop();
+  });
+
+  const readyz = async (): Promise<string> => {
+    const answer = await fetch(`http://127.0.0.1:${controller.healthPort}/readyz`);
+    return `${answer.status} ${await answer.text()}`;
+  };
+
+  it("lacks JobSet, and the controller says so until it is there", async () => {
+    expect(await lacksOf(client)).toEqual(["jobset-missing"]);
+    await vi.waitFor(
+      async () => expect(await readyz()).toMatch(/^503 (.*\n)*.*install JobSet 0\.10 or newer/),
+      PATIENCE,
+    );
+  });
+
+  it("drops fields with an older JobSet, which leaves a JobSet plain and tells its owner", async () => {
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input: stringify(olderDefinition()) });
+    await vi.waitFor(async () => expect(await lacksOf(client)).toEqual(["jobset-prunes-fields"]), PATIENCE);
+    await vi.waitFor(async () => expect(await readyz()).toMatch(/^503 .*would drop it; upgrade JobSet/), PATIENCE);
+
+    const folder = join(cluster.folder, "webhook");
+    const home = { folder, runner: cluster, address: "127.0.0.1", kubeconfig: cluster.kubeconfig };
+    webhook = await runWebhook(home, await buildBundle(home));
+    await registerWebhook(cluster.kubectl, webhook);
+    await createNamespace(cluster.kubectl, "team");
+    const answer = await dryRun();
+    expect(answer.warnings).toMatch(/not injected, this JobSet will not restart in place: .* upgrade JobSet/);
+    expect(answer.warnings).not.toContain("mutating webhook was not asked");
+    expect(answer.isInjected).toBe(false);
+    const metrics = await (await fetch(`${webhook.healthUrl}/metrics`)).text();
+    expect(metrics).toMatch(/outcome="skipped",reason="jobset-prunes-fields"} 1$/m);
+  });
+
+  it("lacks nothing with a new JobSet, which both notice by themselves", async () => {
+    await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
+    await vi.waitFor(async () => expect(await lacksOf(client)).toEqual([]), PATIENCE);
+    await vi.waitFor(async () => expect(await readyz()).toBe("200 ok\n"), PATIENCE);
+    await vi.waitFor(async () => expect(await dryRun()).toEqual({ warnings: "", isInjected: true }), PATIENCE);
+  });
+
+  it("lacks cert-manager when nobody has told the API server whom to trust", async () => {
+    await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", "manifests/webhook/mutating.yaml"]);
+    const remove = JSON.stringify([{ op: "remove", path: "/webhooks/0/clientConfig/caBundle" }]);
+    await cluster.kubectl(["patch", "mutatingwebhookconfiguration", "reprise-webhook", "--type=json", "-p", remove]);
+    const prerequisites = new Prerequisites({ client, log, webhookConfiguration: "reprise-webhook" });
+    await prerequisites.start();
+    prerequisites.stop();
+    expect(prerequisites.lacks).toEqual([
+      { reason: "webhook-untrusted", message: expect.stringContaining("install cert-manager") },
+    ]);
+  });
+
+  async function dryRun(): Promise<{ warnings: string; isInjected: boolean }> {
+    const args = ["create", "-n", "team", "-f", "examples/train.yaml", "--dry-run=server", "-o", "json"];
+    const said = await cluster.kubectl(args, { withWarnings: true });
+    const object = said.slice(0, said.lastIndexOf("\n}") + 2);
+    const labels = asTextMap(asMap(asMap(JSON.parse(object))["metadata"])["labels"]);
+    return { warnings: said.slice(object.length).trim(), isInjected: labels[LABEL.injected] === "true" };
+  }
+});
