@@ -78,6 +78,7 @@ describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
       os: "linux",
       config: { User: "65532:65532", Entrypoint: [NODE, PROGRAM] },
     });
+    expect(OCIv1.config.Env ?? []).not.toContainEqual(expect.stringMatching(/^NODE_/));
   });
 
   it("adds a layer each for Node, the agent and the program to its base, and stays small", () => {

@@ -100,19 +100,7 @@ it("renews its certificate while JobSets are applied, without one that misses in
   let renewing = true;
   const applies = (async () => {
     while (renewing) {
-      const name = `dry-${applied}`;
-      const object = {
-        apiVersion: "jobset.x-k8s.io/v1alpha2",
-        kind: "JobSet",
-        metadata: { name },
-        spec: {
-          replicatedJobs: [
-            { name: "w", template: { spec: { template: { spec: { containers: [{ name: "c", image: "c" }] } } } } },
-          ],
-        },
-      };
-      const path = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
-      const answer = await client.request("POST", path, { body: object, query: { dryRun: "All" } });
+      const answer = await applyDry();
       // The webhooks fail open, so only the label tells that the call succeeded.
       expect(asTextMap(asMap(answer["metadata"])["labels"])[LABEL.injected]).toBe("true");
       applied += 1;
@@ -134,6 +122,19 @@ it("renews its certificate while JobSets are applied, without one that misses in
   await Promise.all([applies, renewed]);
   expect(applied).toBeGreaterThan(20);
 }, 360_000);
+
+/** What would be stored of a small plain JobSet. */
+async function applyDry(): Promise<Readonly<Record<string, unknown>>> {
+  const podTemplate = { spec: { containers: [{ name: "c", image: "c" }] } };
+  const object = {
+    apiVersion: "jobset.x-k8s.io/v1alpha2",
+    kind: "JobSet",
+    metadata: { name: "dry" },
+    spec: { replicatedJobs: [{ name: "w", template: { spec: { template: podTemplate } } }] },
+  };
+  const path = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
+  return await client.request("POST", path, { body: object, query: { dryRun: "All" } });
+}
 
 /** As `cmctl renew` does. */
 async function renewCertificate(): Promise<void> {
@@ -172,6 +173,12 @@ it("upgrades without touching JobSets that run; they still recover, and new ones
   expect(await generationOf("train")).toBe(generation);
   await recovers();
   expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
+  // A replica that leaves answers once more on each connection that the API server still has to it.
+  await waitFor("the old replicas are gone", 150_000, async () => {
+    await applyDry();
+    const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
+    return pods.every(({ metadata }) => asMap(metadata)["deletionTimestamp"] === undefined);
+  });
   const fresh = await TrainingGroup.start(home(), "fresh", { stages: { workers: 1 } });
   await fresh.running();
   expect(await agentImages("fresh")).toEqual([`docker.io/local/reprise:${TAG.next}`]);

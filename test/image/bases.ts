@@ -11,6 +11,8 @@ import { run } from "../cluster/run.ts";
 import { buildah, imageExists } from "./buildah.ts";
 
 const SUITE = "bookworm";
+/** To be changed with what follows, because the bases are kept by it. */
+const RECIPE = "2";
 const LIBRARIES = ["base-files", "libc6", "libgcc-s1", "libstdc++6"];
 /** What npm and the scripts of packages call. */
 const BUILD_TOOLS = ["dash", "coreutils", "sed", "grep"];
@@ -18,7 +20,7 @@ const BUILD_TOOLS = ["dash", "coreutils", "sed", "grep"];
 /** The image with what runs, for one architecture. */
 export function finalBase(arch: Arch, progress: Progress): string {
   const name = `localhost/reprise-base:${key(LIBRARIES, arch)}`;
-  return ensure(name, arch, progress, (root) => unpack(LIBRARIES, arch, root));
+  return ensure({ name, arch }, progress, (root) => unpack(LIBRARIES, arch, root));
 }
 
 /** The image with what builds: this machine's own npm, on the Node that the project pins. */
@@ -27,7 +29,8 @@ export function buildBase(progress: Progress): string {
   const npmVersion = run(["npm", "--version"]).trim();
   const arch = nativeArch();
   const name = `localhost/reprise-build-base:${key([...LIBRARIES, ...BUILD_TOOLS, npmVersion, process.version], arch)}`;
-  return ensure(name, arch, progress, (root) => {
+  const env = { PATH: "/usr/local/bin:/usr/bin:/bin", NODE_EXTRA_CA_CERTS: CERTIFICATES };
+  return ensure({ name, arch, env }, progress, (root) => {
     unpack([...LIBRARIES, ...BUILD_TOOLS], arch, root);
     const local = join(root, "usr", "local");
     mkdirSync(join(local, "lib", "node_modules"), { recursive: true });
@@ -43,7 +46,13 @@ export function buildBase(progress: Progress): string {
 
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 
-function ensure(name: string, arch: Arch, progress: Progress, fill: (root: string) => void): string {
+interface Base {
+  readonly name: string;
+  readonly arch: Arch;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function ensure({ name, arch, env = {} }: Base, progress: Progress, fill: (root: string) => void): string {
   if (imageExists(name)) return name;
   const step = progress.step(`making ${name}`);
   const root = mkdtempSync(join(tmpdir(), "reprise-base-"));
@@ -51,13 +60,8 @@ function ensure(name: string, arch: Arch, progress: Progress, fill: (root: strin
     fill(root);
     const container = buildah(["from", `--arch=${arch}`, "scratch"]);
     buildah(["add", "--quiet", container, root, "/"]);
-    buildah([
-      "config",
-      `--arch=${arch}`,
-      "--env=PATH=/usr/local/bin:/usr/bin:/bin",
-      `--env=NODE_EXTRA_CA_CERTS=${CERTIFICATES}`,
-      container,
-    ]);
+    const settings = Object.entries(env).map(([key, value]) => `--env=${key}=${value}`);
+    buildah(["config", `--arch=${arch}`, ...settings, container]);
     buildah(["commit", "--quiet", "--rm", container, name]);
   } finally {
     rmSync(root, { recursive: true, force: true });
@@ -82,7 +86,7 @@ function unpack(packages: readonly string[], arch: Arch, root: string): void {
 
 function key(parts: readonly string[], arch: Arch): string {
   return `${arch}-${createHash("sha256")
-    .update([SUITE, ...parts].join())
+    .update([RECIPE, SUITE, ...parts].join())
     .digest("hex")
     .slice(0, 12)}`;
 }

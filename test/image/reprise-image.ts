@@ -1,6 +1,6 @@
 // The project's image, built from its Dockerfile once for each content of the sources and kept in the cache.
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Arch, nativeArch } from "../../scripts/architectures.ts";
 import { buildImage } from "../../scripts/build-image.ts";
@@ -33,6 +33,7 @@ export async function ensureRepriseImage(progress: Progress, arch: Arch = native
   try {
     const tag = `localhost/reprise:${contentKey()}-${arch}`;
     if (imageExists(tag)) return tag;
+    forgetOldBuilds();
     const bases = { build: buildBase(progress), final: finalBase(arch, progress) };
     const step = progress.step(`building the image for ${arch}`);
     buildImage({ engine: "buildah", arch, tag, bases, env: buildahEnvironment(), quiet: true });
@@ -50,10 +51,32 @@ export async function repriseArchive(tag: string, progress: Progress): Promise<s
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${image.replaceAll(/[/:]/g, "_")}-as-${tag}.tar`);
   if (existsSync(file)) return file;
+  forgetOldArchives(folder);
   const temporary = `${file}.${process.pid}`;
   buildah(["push", "--quiet", image, `docker-archive:${temporary}:${imageName(tag)}`]);
   renameSync(temporary, file);
   return file;
+}
+
+/** Enough for a few branches and both architectures; each is a quarter of a gigabyte, and its layers more. */
+const KEPT_BUILDS = 10;
+
+/** The bases stay. Without the layers of earlier builds, the next one fetches the npm packages again. */
+function forgetOldBuilds(): void {
+  const names = buildah(["images", "--format={{.Name}}:{{.Tag}}", "--filter=reference=localhost/reprise"]).split("\n");
+  if (names.length <= KEPT_BUILDS) return;
+  buildah(["rmi", ...names]);
+  buildah(["rmi", "--prune"]);
+}
+
+/** An archive is loaded right after it was made or found; nobody waits for one this long. */
+const ARCHIVE_AGE_MS = 3_600_000;
+
+function forgetOldArchives(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    if (Date.now() - statSync(file).mtimeMs > ARCHIVE_AGE_MS) rmSync(file, { force: true });
+  }
 }
 
 function contentKey(): string {

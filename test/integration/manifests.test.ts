@@ -1,0 +1,96 @@
+// What users apply, before a real API server: every overlay is taken as it is, without a warning, and holds what it promises.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments, stringify } from "yaml";
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { applyManifests } from "../reprise-programs.ts";
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+let cluster: ControlPlane;
+
+beforeAll(async () => {
+  cluster = await startControlPlane();
+  await applyManifests(cluster.kubectl);
+});
+
+afterAll(() => cluster?.stop());
+
+async function rendered(folder: string): Promise<readonly Manifest[]> {
+  const text = await cluster.kubectl(["kustomize", `manifests/${folder}`]);
+  return parseAllDocuments(text).map((document) => asMap(document.toJS()));
+}
+
+function nameOf({ metadata }: Manifest): string {
+  return asText(asMap(metadata)["name"]) ?? "";
+}
+
+function ofKind(manifests: readonly Manifest[], kind: string): ReadonlyMap<string, Manifest> {
+  return new Map(manifests.filter((one) => one["kind"] === kind).map((one) => [nameOf(one), one]));
+}
+
+function podOf(deployment: Manifest | undefined): Manifest {
+  return asMap(asMap(asMap(asMap(deployment)["spec"])["template"])["spec"]);
+}
+
+describe.each(["default", "overlays/dev", "overlays/ha"])("manifests/%s", (folder) => {
+  it("is taken by the API server with every field, without a warning", async () => {
+    // cert-manager's kinds are checked where it runs.
+    const own = (await rendered(folder)).filter(
+      ({ apiVersion }) => !asText(apiVersion)?.startsWith("cert-manager.io/"),
+    );
+    const input = own.map((one) => stringify(one)).join("---\n");
+    const args = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-"];
+    const said = (await cluster.kubectl(args, { input, withWarnings: true })).trim().split("\n");
+    expect(said.filter((line) => !line.endsWith(" serverside-applied (server dry run)"))).toEqual([]);
+    expect(said).toHaveLength(own.length);
+  });
+
+  it("holds no secret and no authority", async () => {
+    const manifests = await rendered(folder);
+    expect([...ofKind(manifests, "Secret").keys()]).toEqual([]);
+    expect(JSON.stringify(manifests)).not.toMatch(/caBundle|BEGIN [A-Z ]*(CERTIFICATE|KEY)/);
+  });
+
+  it("marks all of it as reprise's", async () => {
+    const unmarked = (await rendered(folder)).filter(({ metadata }) => {
+      return asMap(asMap(metadata)["labels"])["app.kubernetes.io/part-of"] !== "reprise";
+    });
+    expect(unmarked.map(nameOf)).toEqual([]);
+  });
+
+  it("gives agents the image of the webhook", async () => {
+    const deployments = ofKind(await rendered(folder), "Deployment");
+    const [container] = asList(podOf(deployments.get("reprise-webhook"))["containers"]).map(asMap);
+    const image = asText(container?.["image"]) ?? "none";
+    expect(asList(container?.["env"])).toContainEqual({ name: "REPRISE_AGENT_IMAGE", value: image });
+    const [controller] = asList(podOf(deployments.get("reprise-controller"))["containers"]).map(asMap);
+    expect(controller?.["image"]).toBe(image);
+  });
+});
+
+it.each([
+  ["default", 2, 2],
+  ["overlays/dev", 1, 1],
+  ["overlays/ha", 3, 2],
+])("manifests/%s runs %i webhooks and %i controllers", async (folder, webhooks, controllers) => {
+  const deployments = ofKind(await rendered(folder), "Deployment");
+  const replicas = (name: string) => asMap(deployments.get(name)?.["spec"])["replicas"];
+  expect([replicas("reprise-webhook"), replicas("reprise-controller")]).toEqual([webhooks, controllers]);
+});
+
+it("manifests/overlays/ha spreads replicas over nodes, evicts others for them, and keeps two webhooks", async () => {
+  const manifests = await rendered("overlays/ha");
+  expect([...ofKind(manifests, "PriorityClass").keys()]).toEqual(["reprise"]);
+  for (const deployment of ofKind(manifests, "Deployment").values()) {
+    expect(podOf(deployment)).toMatchObject({ priorityClassName: "reprise" });
+    expect(asList(podOf(deployment)["topologySpreadConstraints"])).toContainEqual(
+      expect.objectContaining({
+        topologyKey: "kubernetes.io/hostname",
+        whenUnsatisfiable: "DoNotSchedule",
+        maxSkew: 1,
+      }),
+    );
+  }
+  expect(ofKind(manifests, "PodDisruptionBudget").get("reprise-webhook")).toMatchObject({ spec: { minAvailable: 2 } });
+});

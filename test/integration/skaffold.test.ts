@@ -1,0 +1,58 @@
+// skaffold.yaml by skaffold's own words: the JSON schema of its module, which is downloaded once and kept in the cache.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import { expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { asList, asMap } from "../../src/api/fields.ts";
+import { cacheFolder, ensureBinaries } from "../cluster/binaries.ts";
+import { checkGo, thisMachine } from "../cluster/prerequisites.ts";
+import { terminalProgress } from "../cluster/progress.ts";
+import { run } from "../cluster/run.ts";
+import { moduleVersion } from "../cluster/tool-groups.ts";
+
+const MODULE = "github.com/GoogleContainerTools/skaffold/v2";
+const TOOL = new URL("../cluster/tools/skaffold", import.meta.url).pathname;
+
+const config = asMap(parse(readFileSync("skaffold.yaml", "utf8")));
+
+function schemaFor(apiVersion: string): object {
+  const name = `${apiVersion.replace("skaffold/", "")}.json`;
+  const folder = join(cacheFolder(), "skaffold", moduleVersion("skaffold", MODULE));
+  const file = join(folder, name);
+  if (!existsSync(file)) {
+    checkGo(thisMachine());
+    const { Dir } = JSON.parse(run(["go", "-C", TOOL, "mod", "download", "-json", MODULE]));
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(join(Dir, "docs-v2/content/en/schemas", name), `${file}.${process.pid}`);
+    renameSync(`${file}.${process.pid}`, file);
+  }
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+// The schema names things that only its documentation reads.
+const ajv = new Ajv({ strict: false, allErrors: true });
+const isValid = ajv.compile(schemaFor(String(config["apiVersion"])));
+
+it("is a configuration that skaffold takes", () => {
+  isValid(config);
+  expect(isValid.errors).toBeNull();
+});
+
+it("would not be, with a field that skaffold does not know", () => {
+  expect(isValid({ ...config, buidl: {} })).toBe(false);
+  expect(isValid({ ...config, build: { artifacts: [{ docker: {} }] } })).toBe(false);
+});
+
+it("deploys a folder whose Deployments run the image that it builds", async () => {
+  const [artifact] = asList(asMap(config["build"])["artifacts"]).map(asMap);
+  const [folder] = asList(asMap(asMap(config["manifests"])["kustomize"])["paths"]);
+  const binaries = await ensureBinaries(["kubernetes"], terminalProgress());
+  const rendered = run([binaries("kubernetes", "kubectl"), "kustomize", String(folder)]);
+  const containers = parseAllDocuments(rendered)
+    .map((document) => asMap(document.toJS()))
+    .filter(({ kind }) => kind === "Deployment")
+    .flatMap(({ spec }) => asList(asMap(asMap(asMap(spec)["template"])["spec"])["containers"]).map(asMap));
+  expect(containers).toHaveLength(2);
+  for (const { image } of containers) expect(String(image).split(":")[0]).toBe(artifact?.["image"]);
+});
