@@ -1,7 +1,9 @@
 // `reprise webhook`: serves the two admission webhooks until it is told to end.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Config } from "../api/config.ts";
 import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration.ts";
-import { globalOptions } from "./options.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { type GlobalOptions, globalOptions } from "./options.ts";
 
 interface Options {
   readonly agentImage?: string;
@@ -35,9 +37,7 @@ export function addWebhook(program: Command): void {
       const { loadConfig } = await import("../api/config-file.ts");
       const { createLogger } = await import("../telemetry/log.ts");
       const { createRegistry } = await import("../telemetry/metrics.ts");
-      const { connect } = await import("../kube/client.ts");
       const { createCores } = await import("../webhook/cores.ts");
-      const { PolicyWatch } = await import("../webhook/policy-watch.ts");
       const { runWebhook } = await import("../webhook/run.ts");
       const { endingSignal } = await import("../webhook/signals.ts");
       const { askCluster } = await import("../webhook/ask-cluster.ts");
@@ -48,16 +48,17 @@ export function addWebhook(program: Command): void {
       const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const signal = endingSignal();
-      const source = { kubeconfig: options.kubeconfig, context: options.context };
-      const client = config.webhook.namespacedPolicies === "enabled" ? connect(source) : undefined;
-      const watch = client && new PolicyWatch({ client, log, configured: config.failurePolicies });
-      const cluster = await askCluster(source, log);
+      const cluster = await askCluster(options, log);
+      const policies =
+        config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
       try {
-        await watch?.start();
         const webhook = await runWebhook({
           ...config.webhook,
-          cores: withholdInjection(createCores({ ...config, injection }, watch?.policiesOf), () => cluster.lacks),
-          ...(watch === undefined ? {} : { pending: watch.pending }),
+          cores: withholdInjection(
+            createCores({ ...config, injection }, policies?.watch.policiesOf),
+            () => cluster.lacks,
+          ),
+          ...(policies === undefined ? {} : { pending: policies.watch.pending }),
           log,
           registry: createRegistry(),
           drain: { minMs: drainMin, maxMs: drainMax },
@@ -66,10 +67,19 @@ export function addWebhook(program: Command): void {
         await webhook.shutdown();
       } finally {
         await cluster.stop();
-        await watch?.stop();
-        await client?.close();
+        await policies?.watch.stop();
+        await policies?.client.close();
       }
     });
+}
+
+async function watchPolicies({ kubeconfig, context }: GlobalOptions, { failurePolicies }: Config, log: Logger) {
+  const { connect } = await import("../kube/client.ts");
+  const { PolicyWatch } = await import("../webhook/policy-watch.ts");
+  const client = connect({ kubeconfig, context });
+  const watch = new PolicyWatch({ client, log, configured: failurePolicies });
+  await watch.start();
+  return { client, watch };
 }
 
 function duration(text: string): Milliseconds {
