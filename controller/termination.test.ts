@@ -12,6 +12,7 @@ const lost: Surroundings = {
   settings: { enabled: true, threshold: 60_000, brake: 0.55 },
   unreachable: new Map([["node-2", { since: "2026-01-01T11:59:00Z" }]]),
   braked: false,
+  settledAt: 0,
   optedIn: new Set(["ml"]),
 };
 

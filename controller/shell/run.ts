@@ -67,7 +67,7 @@ export async function runController(options: ControllerOptions): Promise<Running
     onError: (error) => log.warn({ err: error }, "an Event could not be recorded"),
   });
   const record = recorder.record.bind(recorder);
-  const surroundings = new ObservedSurroundings(options.stuckPods);
+  const surroundings = new ObservedSurroundings(options.stuckPods, now());
   const groups = new Groups({ onChange: (key) => queue.add(key), now, surroundings });
   const rescue = new Rescue({
     surroundings,
@@ -119,7 +119,7 @@ export async function runController(options: ControllerOptions): Promise<Running
     },
     onNode: ({ kind, item }) => {
       const { name } = item;
-      const changed = kind === "deleted" ? surroundings.forgetNode(name) : surroundings.observeNode(item);
+      const changed = kind === "deleted" ? surroundings.forgetNode(name, now()) : surroundings.observeNode(item, now());
       if (!changed) return;
       groups.surroundingsChanged();
       rescue.nodeChanged(name);

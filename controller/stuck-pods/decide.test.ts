@@ -16,6 +16,7 @@ const around: Surroundings = {
   settings: { enabled: true, threshold: 60_000, brake: 0.55 },
   unreachable: new Map([["node-2", { since: "2026-01-01T11:59:00Z" }]]),
   braked: false,
+  settledAt: 0,
   optedIn: new Set(["ml"]),
 };
 const mark = { type: "RepriseFailureRecovery", status: "True", reason: "ForcefullyDeleted", message: "" } as const;
@@ -40,6 +41,10 @@ describe("a Pod on a lost node", () => {
   it("of which nobody knows since when its node is lost counts from its grace period", () => {
     const unreachable = new Map([["node-2", {}]]);
     expect(judgeStuckPod(stuck, { ...around, unreachable }, due).kind).toBe("free");
+  });
+
+  it("waits for the threshold after the brake has let go: other nodes may be about to come back", () => {
+    expect(judgeStuckPod(stuck, { ...around, settledAt: due }, due)).toEqual({ kind: "wait", until: due + 60_000 });
   });
 
   it("that was marked by a controller killed before the deletion is deleted by the next", () => {

@@ -54,17 +54,18 @@ export function judgeStuckPod(pod: JudgedPod, around: Surroundings, now: number)
   const unreachable = around.unreachable.get(pod.node ?? "");
   if (unreachable === undefined) return leave("NodeNotUnreachable");
   if (around.braked) return leave("Braked");
-  const due = dueAt(deletion.timestamp, unreachable.since, around.settings.threshold);
+  const due = dueAt(deletion.timestamp, unreachable.since, around);
   return now < due ? { kind: "wait", until: due } : { kind: "free", marked, since: due };
 }
 
 /**
  * deletionTimestamp is the end of the grace period, not the moment of the request. A Pod that was terminating for long before its node
- * was lost waits for the threshold too: a node that was silent for a moment must not cost it.
+ * was lost waits for the threshold too: a node that was silent for a moment must not cost it. So does one after the brake has let go,
+ * because the first node that comes back may lift it while the others are about to.
  */
-function dueAt(deletionTimestamp: string, unreachableSince: string | undefined, threshold: number): number {
-  const times = [deletionTimestamp, unreachableSince ?? ""].map((text) => Date.parse(text));
-  return Math.max(...times.filter((time) => !Number.isNaN(time))) + threshold;
+function dueAt(deletionTimestamp: string, unreachableSince = "", { settledAt, settings }: Surroundings): number {
+  const times = [settledAt, Date.parse(deletionTimestamp), Date.parse(unreachableSince)];
+  return Math.max(...times.filter((time) => !Number.isNaN(time))) + settings.threshold;
 }
 
 function leave(reason: LeaveReason): StuckVerdict {

@@ -109,19 +109,36 @@ export class Rescue {
       const pods = await requests.podsOn(node, signal);
       const verdicts = pods.map((pod) => ({ pod, verdict: judgeStuckPod(pod, surroundings, now()) }));
       this.#tell(node, verdicts);
-      const due = verdicts.flatMap(({ pod, verdict }) => (verdict.kind === "free" ? { pod, ...verdict } : []));
-      // The watch of nodes may be behind; what cannot be taken back is done on a fresh look only.
-      const isLost = due.length > 0 && (await requests.node(node, signal))?.unreachable !== undefined;
-      for (const { pod, marked } of isLost ? due : []) {
-        // Every write takes time, in which the brake may have come to hold.
-        if (judgeStuckPod(pod, surroundings, now()).kind === "free") await this.#free(pod, marked, signal);
-      }
+      const due = verdicts.filter(({ verdict }) => verdict.kind === "free").map(({ pod }) => pod);
+      if (due.length > 0) await this.#freeAll(node, due, signal);
       const waits = verdicts.flatMap(({ verdict }) => (verdict.kind === "wait" ? verdict.until - now() : []));
       this.#queue.addAfter(node, Math.min(this.#period, ...waits.map((wait) => Math.max(wait, 0))));
     } catch (error) {
       // The end of a term ends its requests; the next leader looks at every lost node.
       if (!signal.aborted) throw error;
     }
+  }
+
+  async #freeAll(node: string, pods: readonly ConsentingPod[], signal: AbortSignal): Promise<void> {
+    const { surroundings, requests, now } = this.#options;
+    // The watch of nodes may be behind; what cannot be taken back is done on a fresh look only.
+    const fresh = await requests.node(node, signal);
+    if (fresh?.unreachable === undefined) return;
+    const unreachable = new Map([[node, fresh.unreachable]]);
+    const failures: unknown[] = [];
+    for (const pod of pods) {
+      const { settings, optedIn, braked, settledAt } = surroundings;
+      // For each anew: every write takes time, in which the brake may have come to hold.
+      const verdict = judgeStuckPod(pod, { settings, optedIn, braked, settledAt, unreachable }, now());
+      if (verdict.kind !== "free") continue;
+      try {
+        await this.#free(pod, verdict.marked, signal);
+      } catch (error) {
+        // One that cannot be freed must not keep the others stuck.
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Ends the Pod for Kubernetes: marked first, so that whoever follows after a crash here knows to delete it. */

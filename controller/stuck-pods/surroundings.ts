@@ -10,6 +10,8 @@ export interface Surroundings {
   readonly unreachable: ReadonlyMap<string, Unreachable>;
   /** Too many nodes are unreachable at once: nothing is freed. */
   readonly braked: boolean;
+  /** Since when the brake is known not to hold: nodes come back one after another. Milliseconds since 1970. */
+  readonly settledAt: number;
   /** Namespaces with the opt-in label. */
   readonly optedIn: ReadonlySet<string>;
 }
@@ -19,18 +21,26 @@ export const CALM: Surroundings = {
   settings: { enabled: false, threshold: 0, brake: 1 },
   unreachable: new Map(),
   braked: false,
+  settledAt: 0,
   optedIn: new Set(),
 };
 
-/** Surroundings as the watches tell them. */
+/** Surroundings as the watches tell them. Times are milliseconds since 1970. */
 export class ObservedSurroundings implements Surroundings {
   readonly settings: StuckPodsSettings;
   readonly unreachable = new Map<string, Unreachable>();
   readonly optedIn = new Set<string>();
   readonly #nodes = new Set<string>();
+  #settledAt: number;
 
-  constructor(settings: StuckPodsSettings) {
+  /** Whether the brake held before `now`, its beginning, nobody knows. */
+  constructor(settings: StuckPodsSettings, now: number) {
     this.settings = settings;
+    this.#settledAt = now;
+  }
+
+  get settledAt(): number {
+    return this.#settledAt;
   }
 
   get nodes(): number {
@@ -42,19 +52,19 @@ export class ObservedSurroundings implements Surroundings {
   }
 
   /** Whether a Pod may be judged differently now. Most changes of a node are reports that say nothing new. */
-  observeNode({ name, unreachable }: Node): boolean {
-    const before = this.#state(name);
-    this.#nodes.add(name);
-    if (unreachable === undefined) this.unreachable.delete(name);
-    else this.unreachable.set(name, unreachable);
-    return before !== this.#state(name);
+  observeNode({ name, unreachable }: Node, now: number): boolean {
+    return this.#change(name, now, () => {
+      this.#nodes.add(name);
+      if (unreachable === undefined) this.unreachable.delete(name);
+      else this.unreachable.set(name, unreachable);
+    });
   }
 
-  forgetNode(name: string): boolean {
-    const before = this.#state(name);
-    this.#nodes.delete(name);
-    this.unreachable.delete(name);
-    return before !== this.#state(name);
+  forgetNode(name: string, now: number): boolean {
+    return this.#change(name, now, () => {
+      this.#nodes.delete(name);
+      this.unreachable.delete(name);
+    });
   }
 
   observeNamespace(name: string, optedIn: boolean): boolean {
@@ -64,8 +74,11 @@ export class ObservedSurroundings implements Surroundings {
     return true;
   }
 
-  #state(node: string): string {
-    const unreachable = this.unreachable.get(node);
-    return `${this.braked} ${unreachable === undefined ? "reachable" : (unreachable.since ?? "")}`;
+  #change(node: string, now: number, change: () => void): boolean {
+    const [wasBraked, before] = [this.braked, this.unreachable.get(node)];
+    change();
+    const [isBraked, after] = [this.braked, this.unreachable.get(node)];
+    if (wasBraked && !isBraked) this.#settledAt = now;
+    return wasBraked !== isBraked || (before === undefined) !== (after === undefined) || before?.since !== after?.since;
   }
 }

@@ -49,10 +49,10 @@ let term: AbortController;
 
 beforeEach(async () => {
   const lost = await admin.request("POST", NODES, { body: { metadata: { name: NODE }, spec: { taints: TAINTS } } });
-  around = new ObservedSurroundings({ enabled: true, threshold: 0, brake: 0.55 });
+  around = new ObservedSurroundings({ enabled: true, threshold: 0, brake: 0.55 }, 0);
   around.observeNamespace("team", true);
-  around.observeNode(readNode(lost));
-  around.observeNode(readNode(await admin.request("GET", `${NODES}/other`)));
+  around.observeNode(readNode(lost), 0);
+  around.observeNode(readNode(await admin.request("GET", `${NODES}/other`)), 0);
   term = new AbortController();
 });
 
@@ -124,6 +124,23 @@ test("consent that is withdrawn between the look and the act is respected", asyn
   expect(await rescue.metric("reprise_controller_stuck_pods_left_total", { reason: "NoConsent" })).toBe(1);
 });
 
+test("a Pod that cannot be freed does not keep the others of its node stuck", async () => {
+  await stuckPod("a");
+  await stuckPod("b");
+  let changes = 0;
+  const rescue = new Observed({
+    before: async (_, path) => {
+      if (path !== `${PODS}/a/status`) return;
+      // It changes all the time, so that every judgement of it is out of date.
+      changes += 1;
+      const body = { metadata: { annotations: { changes: String(changes) } } };
+      await admin.request("PATCH", `${PODS}/a`, { body, contentType: MERGE_PATCH });
+    },
+  });
+  await rescue.until(async () => (await podNow("b")) === undefined);
+  expect(await podNow("a")).toMatchObject({ phase: "Pending", conditions: [] });
+});
+
 test("another Pod that has taken the name meanwhile is not deleted", async () => {
   await stuckPod("p");
   let successor: Pod | undefined;
@@ -151,13 +168,13 @@ test("a replica that does not lead asks and writes nothing", async () => {
 
 test("nothing is asked or written while the brake holds; when it lets go the Pod is freed", async () => {
   await stuckPod("p");
-  around.forgetNode("other");
+  around.forgetNode("other", 0);
   const rescue = new Observed();
   rescue.rescue.nodeChanged(NODE);
   await rescue.rescue.drain();
   expect([rescue.lists, rescue.writes]).toEqual([0, []]);
   expect(await rescue.metric("reprise_controller_stuck_pods_brake")).toBe(1);
-  around.observeNode(readNode(await admin.request("GET", `${NODES}/other`)));
+  around.observeNode(readNode(await admin.request("GET", `${NODES}/other`)), 0);
   rescue.rescue.nodeChanged("other");
   await rescue.until(async () => (await podNow("p")) === undefined);
   expect(await rescue.metric("reprise_controller_stuck_pods_brake")).toBe(0);
@@ -166,7 +183,7 @@ test("nothing is asked or written while the brake holds; when it lets go the Pod
 interface Interference {
   readonly leads?: boolean;
   /** Happens in the cluster right before or after a write of the controller. */
-  readonly before?: (method: string) => Promise<void>;
+  readonly before?: (method: string, path: string) => Promise<void>;
   readonly after?: (method: string) => Promise<void>;
 }
 
@@ -183,7 +200,9 @@ class Observed {
       request: async (method, path, options) => {
         if (path === "/api/v1/pods") this.lists += 1;
         if (method === "GET") return await client.request(method, path, options);
-        await before?.(method);
+        await before?.(method, path);
+        // What is not sent is no write.
+        options.signal.throwIfAborted();
         this.writes.push(method);
         const answer = await client.request(method, path, options);
         await after?.(method);
