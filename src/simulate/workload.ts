@@ -8,7 +8,8 @@ import { AGENT } from "../api/names.ts";
 import type { Pod } from "../api/pod.ts";
 import { workerRestartRule } from "../policy/compile.ts";
 import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
-import { PodOnNode, WORKER } from "./kubelet.ts";
+import { PodOnNode } from "./kubelet.ts";
+import { WORKER } from "./pod-status.ts";
 import type { World } from "./world.ts";
 
 export interface StageShape {
@@ -350,7 +351,7 @@ function withPods(job: Job, pods: readonly Pod[]): Job {
   };
 }
 
-function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
+export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
   const template = {
     spec: {
       template: {
@@ -379,7 +380,7 @@ function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, re
   };
 }
 
-function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, resourceVersion: string): Job {
+export function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, resourceVersion: string): Job {
   return {
     name: `${jobSet.name}-${stage.name}-${index}`,
     namespace: jobSet.namespace,
@@ -398,7 +399,14 @@ function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, re
   };
 }
 
-function podOf(jobSet: JobSet, job: Job, index: number, uid: string, number: number, resourceVersion: string): Pod {
+export function podOf(
+  jobSet: JobSet,
+  job: Job,
+  index: number,
+  uid: string,
+  number: number,
+  resourceVersion: string,
+): Pod {
   return {
     name: `${job.name}-${index}-${number.toString(36).padStart(5, "0")}`,
     namespace: job.namespace,

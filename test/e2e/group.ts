@@ -119,6 +119,14 @@ export class TrainingGroup {
     );
   }
 
+  /** Waits until every worker runs, and none of these containers is there any more. */
+  runningWithout(...gone: readonly Container[]): Promise<GroupState> {
+    const ids = new Set(gone.map(({ id }) => id));
+    return this.reached(`runs without ${[...ids].join(" and ")}`, (state) => {
+      return this.#runs(state) && !state.pods.some(({ agent, worker }) => ids.has(agent.id) || ids.has(worker.id));
+    });
+  }
+
   /** Waits until the group's object exists and the condition holds. */
   async reached(what: string, condition: (state: GroupState) => boolean): Promise<GroupState> {
     let last: GroupState | undefined;
