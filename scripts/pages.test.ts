@@ -2,7 +2,9 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { CONDITION } from "../controller/present.ts";
+import { defaultConfig } from "../src/api/config.ts";
 import { withOperations } from "./operations-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 
@@ -74,6 +76,18 @@ describe("docs/operations.md", () => {
     const listed = [...page.matchAll(/^\| `(reprise_\w+)` \|/gm)].map(([, name = ""]) => name);
     const used = [...page.matchAll(/\breprise_\w+/g)].map(([name]) => name.replace(/_bucket$/, ""));
     expect(used.filter((name) => name !== "reprise_" && !listed.includes(name))).toEqual([]);
+  });
+
+  it.each(["webhook", "controller"])("says what a %s replica asks for, as its manifest has it", (component) => {
+    const { spec } = parse(read(`manifests/${component}/deployment.yaml`));
+    const { requests, limits } = spec.template.spec.containers[0].resources;
+    const text = `| a ${component} replica | ${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
+    expect(page).toContain(text);
+  });
+
+  it("says what an agent asks for by default", () => {
+    const { cpu, guaranteedCpu, memory } = defaultConfig.injection.agentResources;
+    expect(page).toContain(`| ${cpu} CPU and ${memory} memory; in a Guaranteed Pod ${guaranteedCpu} CPU`);
   });
 
   it("has every condition of a group, and no other", () => {
