@@ -110,7 +110,7 @@ async function startController(identity: string): Promise<RunningController> {
     identity,
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
-    stuckPods: defaultConfig.stuckPods,
+    stuckPods: { ...defaultConfig.stuckPods, threshold: 0 },
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),
@@ -323,6 +323,23 @@ it("leaves nothing behind when the JobSet is deleted", async () => {
   await whenObject("gone", { syncedEpoch: 0 });
   await admin.request("DELETE", `${JOBSETS}/gone`);
   for (const path of [...bindings, `${OBJECTS}/gone`]) await whenGone(path);
+});
+
+it("frees a Pod that consents and is stuck on a lost node", async () => {
+  const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
+  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "lost" }, spec: { taints } } });
+  // All nodes lost would be the control plane cut off.
+  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "alive" } } });
+  const ready = { status: { conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "" }] } };
+  await admin.request("PATCH", "/api/v1/nodes/alive/status", { body: ready, contentType: MERGE_PATCH });
+  const body = {
+    metadata: { name: "stuck", annotations: { [ANNOTATION.safeToForcefullyDelete]: "true" } },
+    spec: { nodeName: "lost", containers: [{ name: "main", image: "none" }] },
+  };
+  await admin.request("POST", PODS, { body });
+  await admin.request("DELETE", `${PODS}/stuck`, { body: { gracePeriodSeconds: 1 } });
+  await whenGone(`${PODS}/stuck`);
+  for (const node of ["lost", "alive"]) await admin.request("DELETE", `/api/v1/nodes/${node}`);
 });
 
 it("lets agents in again when somebody deleted their access, once it is no longer trusted to be there", async () => {
