@@ -12,6 +12,7 @@ import { waitFor } from "../test/cluster/proc.ts";
 import { type AdmissionChain, startAdmissionChain } from "../test/integration/admission-chain.ts";
 import { createNamespace } from "../test/reprise-programs.ts";
 import { createReview, jobSet, SIZES, type Size } from "./jobsets.ts";
+import { median, quantile } from "./quantile.ts";
 import { checkGates } from "./ranges.ts";
 import { difference, parsePage, type Samples, total } from "./scrape.ts";
 
@@ -84,7 +85,7 @@ async function coldStart({ ours, peer }: Servers): Promise<void> {
     taken.ours.push(await ours.ask("mutate", review));
     taken.peer.push(await peer.ask("mutate", review));
   }
-  const [next, reference] = [percentile(taken.ours, 0.5), percentile(taken.peer, 0.5)];
+  const [next, reference] = [quantile(taken.ours, 0.5), quantile(taken.peer, 0.5)];
   console.log(
     `\nA fresh replica (mutate, 6 KB): first request with its TLS handshake ${round(first)} ms, ` +
       `median of the next ${FIRST_REQUESTS} ${round(next)} ms, JobSet's beside them ${round(reference)} ms`,
@@ -197,7 +198,7 @@ interface Round {
 }
 
 function roundOf(taken: readonly number[], cpu: number): Round {
-  return { p50: percentile(taken, 0.5), p99: percentile(taken, 0.99), cpu: cpu / taken.length };
+  return { p50: quantile(taken, 0.5), p99: quantile(taken, 0.99), cpu: cpu / taken.length };
 }
 
 /** Where the two programs listen, from the configurations that the API server itself reads. */
@@ -272,14 +273,6 @@ function cpuMs(pid: number): number {
 
 function mean(samples: Samples, name: string, labels: Readonly<Record<string, string>>): number {
   return (1_000 * total(samples, `${name}_sum`, labels)) / total(samples, `${name}_count`, labels);
-}
-
-function percentile(values: readonly number[], share: number): number {
-  return Float64Array.from(values).sort()[Math.floor(values.length * share)] ?? Number.NaN;
-}
-
-function median(values: readonly number[]): number {
-  return percentile(values, 0.5);
 }
 
 function round(value: number): number {

@@ -1,9 +1,19 @@
 // Our agent beside upstream's, as processes on one API server: from the start of the process to its attempt on the Pod
 // and to an answered probe, and the memory it holds then. Both speak upstream's protocol, so both do the same work.
-// Interleaved, so that a busy machine disturbs both alike. `node bench/agent-start.ts [REPETITIONS]`.
+// Interleaved, so that a busy machine disturbs both alike. `node bench/agent-start.ts [REPETITIONS] [CPU_LIMIT]`, the limit
+// in millicores, as a container with limits.cpu has it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,8 +28,10 @@ import { lines } from "../src/kube/lines.ts";
 import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
+import { median } from "./quantile.ts";
 
 const REPETITIONS = Number(process.argv[2] ?? 15);
+const CPU_LIMIT = Number(process.argv[3] ?? 0);
 
 /** Before memory is read: what a start leaves behind is collected, and the watch is quiet. */
 const SETTLE_MS = 1_000;
@@ -63,6 +75,7 @@ interface Start {
   readonly own: number;
 }
 
+const cpuGroup = CPU_LIMIT > 0 ? createCpuGroup(CPU_LIMIT) : undefined;
 const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
 const credentials = join(folder, "credentials");
 const binaries = await ensureBinaries(["jobset"], terminalProgress());
@@ -109,6 +122,7 @@ try {
 } finally {
   await cluster.stop();
   rmSync(folder, { recursive: true, force: true });
+  if (cpuGroup !== undefined) rmdirSync(cpuGroup);
 }
 
 async function prepare(): Promise<void> {
@@ -144,6 +158,16 @@ async function createGroup(name: string, annotations: Readonly<Record<string, st
   return { name, jobSetUid, podUid };
 }
 
+/** With the kubelet's period of 100 ms. */
+function createCpuGroup(millicores: number): string {
+  const unified = existsSync("/sys/fs/cgroup/cgroup.controllers");
+  const group = join(unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu", `reprise-bench-${process.pid}`);
+  mkdirSync(group);
+  if (unified) writeFileSync(join(group, "cpu.max"), `${millicores * 100} 100000`);
+  else writeFileSync(join(group, "cpu.cfs_quota_us"), String(millicores * 100));
+  return group;
+}
+
 /** A launched agent whose time runs from now on. */
 async function launch(contender: Contender, group: Group) {
   const port = await freePort();
@@ -161,6 +185,7 @@ async function launch(contender: Contender, group: Group) {
   await Promise.race([once(child.stdout, "data"), ended]);
   if (child.exitCode !== null) throw new Error(`the launcher failed with ${child.exitCode}; unshare needs namespaces`);
   child.stdout.resume();
+  if (cpuGroup !== undefined) writeFileSync(join(cpuGroup, "cgroup.procs"), String(child.pid));
   child.stdin.write("\n");
   const began = performance.now();
   return {
@@ -254,11 +279,4 @@ function report(ours: readonly Start[], theirs: readonly Start[]): void {
     const cells = [mine.toFixed(1).padStart(10), other.toFixed(1).padStart(10), (mine / other).toFixed(2).padStart(8)];
     process.stdout.write(`${label.padEnd(36)}${cells.join("")}\n`);
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [low = Number.NaN, high = Number.NaN] = [sorted[middle - 1], sorted[middle]];
-  return sorted.length % 2 === 1 ? high : (low + high) / 2;
 }

@@ -113,6 +113,8 @@ describe("a worker that fails", () => {
     expect(scene.status.history).toEqual([
       {
         cause: { reason: "ContainerExited", pod: A, container: "main", exitCode: 1 },
+        action: "RestartInPlace",
+        streak: { restarts: 1, slot: "train-workers-0/0", failures: 1 },
         fromEpoch: 1,
         toEpoch: 2,
         counted: true,
@@ -157,17 +159,14 @@ describe("a worker that fails", () => {
     expect(scene.settle().epochs).toBe("0/1");
   });
 
-  it("is left to JobSet when its exit code fails the JobSet anyway", () => {
-    const scene = runningScene({ annotations: { [ANNOTATION.failExitCodes]: "40-50" } });
-    expect(scene.fails(A, "a", 42).settle().epochs).toBe("0/1");
-    expect(scene.fails(B, "a", 51).settle().epochs).toBe("1/1");
-  });
-
   it("in five epochs one after the other makes five restarts", () => {
     const scene = runningScene({ failurePolicy: { maxRestarts: 5, restartStrategy: "Recreate" } });
     for (let epoch = 1; epoch <= 5; epoch += 1) {
       const run = epoch === 1 ? "a" : `a${epoch}`;
-      comeBack(scene.fails(epoch % 2 === 0 ? A : B, run).settle(), epoch + 1, `a${epoch + 1}`);
+      scene.fails(epoch % 2 === 0 ? A : B, run).settle();
+      // The last of them are held back for a while.
+      scene.now += 30_000;
+      comeBack(scene, epoch + 1, `a${epoch + 1}`);
     }
     expect(scene.status).toMatchObject({ syncedEpoch: 6, deprecatedEpoch: 5, restarts: 5, phase: "Running" });
   });
@@ -278,21 +277,23 @@ describe("a Pod that is lost", () => {
   });
 });
 
-describe("a Pod that succeeded", () => {
+describe("a Pod that succeeded, where the others may continue", () => {
+  const annotations = { [ANNOTATION.onPartialSuccess]: "continue" };
+
   it("never blocks the barrier", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle();
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).settle();
     expect(scene.epochs).toBe("0/1");
     expect(scene.fails(B, "a").settle().at(2, B).settle().epochs).toBe("1/2");
   });
 
   it("stays done when it is deleted", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).forgetPod(A).settle();
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).forgetPod(A).settle();
     expect(scene.epochs).toBe("0/1");
     expect(scene.fails(B, "a").settle().at(2, B).settle().epochs).toBe("1/2");
   });
 
   it("is known from its Job after the Pod and the controller are gone", () => {
-    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle().forgetPod(A);
+    const scene = runningScene({ annotations }).pod(A, { phase: "Succeeded" }).settle().forgetPod(A);
     scene
       .job("workers-0", { completedIndexes: [{ first: 0, last: 0 }] })
       .restartController()
@@ -301,7 +302,10 @@ describe("a Pod that succeeded", () => {
   });
 
   it("is done with a Job that is complete", () => {
-    const scene = new Scene({ workers: { pods: 1, replicas: 2 } }).settle().job("workers-0").job("workers-1");
+    const scene = new Scene({ workers: { pods: 1, replicas: 2 } }, { annotations })
+      .settle()
+      .job("workers-0")
+      .job("workers-1");
     scene.at(1, "workers-0/0", "workers-1/0").settle().runs("a", "workers-0/0", "workers-1/0").settle();
     scene.job("workers-0", { outcome: "Complete" }).forgetPod("workers-0/0");
     scene.fails("workers-1/0", "a").settle().at(2, "workers-1/0").settle();

@@ -9,16 +9,24 @@
 // that starts late disturbs nobody when its agents take the running epoch; one that took the next epoch takes all with it.
 import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
+import type { RestartPolicy } from "../src/api/restart-policy.ts";
+import { holdEndsAt } from "./backoff.ts";
 import { deprecate, excuse } from "./deprecate.ts";
+import { proofAt } from "./evidence.ts";
+import { failAtOnce } from "./fail-at-once.ts";
 import type { Group } from "./group.ts";
 import { withoutDeletion } from "./history.ts";
 import { believeLostEpochs, initialise } from "./lost-state.ts";
+import { recreateAfterPartialSuccess } from "./partial-success.ts";
 import { CONDITION, present } from "./present.ts";
+import { recreateJobSet } from "./recreate-jobset.ts";
+import { replacePod } from "./replace-pod.ts";
 import { type PodReport, podReports } from "./reports.ts";
 import { reportStall, stallAt } from "./stall.ts";
-import { type Notice, type Status, type Step, spentMessage } from "./step.ts";
+import { type Notice, type Removal, type Status, type Step, spentBudget } from "./step.ts";
 import { closeWhenSuspended } from "./suspension.ts";
 import { finishRestart, release, sync } from "./sync.ts";
+import { overdueNext } from "./termination.ts";
 
 export type { PodReport } from "./reports.ts";
 export type { Notice } from "./step.ts";
@@ -33,11 +41,12 @@ export type Decision =
   /** Fail the JobSet and then, where there is one, write the status. */
   | {
       readonly kind: "fail";
-      readonly reason: "ReachedMaxRestarts";
+      readonly reason: string;
       readonly message: string;
       readonly status?: Status;
       readonly notices: readonly Notice[];
-    };
+    }
+  | Removal;
 
 export interface Verdict {
   readonly decision?: Decision;
@@ -52,14 +61,15 @@ const READY_REFRESH_MS = 10_000;
 const NOTHING: Verdict = { reports: [] };
 
 /** `now` in milliseconds since 1970. */
-export function decide(group: Group, now: number): Verdict {
+export function decide(group: Group, now: number, policy: RestartPolicy): Verdict {
   const { jobSet, object } = group;
   if (jobSet === undefined || jobSet.deletionTimestamp !== undefined || keepsItsOwnEpochs(jobSet)) return NOTHING;
   const foreign = object !== undefined && object.jobSetUID !== jobSet.uid;
   if (jobSet.outcome !== "none" && (object?.status === undefined || foreign)) return NOTHING;
   if (object === undefined) return { ...NOTHING, decision: { kind: "create", jobSetUid: jobSet.uid } };
   if (foreign) return { ...NOTHING, decision: { kind: "delete", object } };
-  const step = object.status === undefined ? initialise(group, now) : advance(group, jobSet, object.status, now);
+  const step =
+    object.status === undefined ? initialise(group, now) : advance(group, jobSet, object.status, now, policy);
   return verdictOf(group, jobSet, object.status, step, now);
 }
 
@@ -68,16 +78,20 @@ function keepsItsOwnEpochs(jobSet: JobSet): boolean {
   return jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
 }
 
-function advance(group: Group, jobSet: JobSet, status: Status, now: number): Step {
+function advance(group: Group, jobSet: JobSet, status: Status, now: number, policy: RestartPolicy): Step {
   const idle: Step = { status, notices: [] };
   if (jobSet.outcome !== "none") return { ...idle, status: withoutDeletion(status) };
   if (status.conditions.some(({ type }) => type === CONDITION.budgetSpent))
-    return { ...idle, failure: spentMessage(jobSet, status) };
+    return { ...idle, failure: spentBudget(jobSet, status) };
   return (
     closeWhenSuspended(group, status) ??
     believeLostEpochs(group, status, now) ??
-    deprecate(group, jobSet, status, now) ??
+    failAtOnce(group, jobSet, status, now) ??
+    deprecate(group, jobSet, status, now, policy) ??
     excuse(group, status) ??
+    recreateAfterPartialSuccess(group, jobSet, status, now) ??
+    replacePod(group, status, now) ??
+    recreateJobSet(group, status) ??
     sync(group, jobSet, status, now) ??
     release(group, status) ??
     finishRestart(group, status, now) ??
@@ -89,17 +103,22 @@ function advance(group: Group, jobSet: JobSet, status: Status, now: number): Ste
 function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, step: Step, now: number): Verdict {
   const reports = podReports(group, step.status);
   const shown = present(group, jobSet, step.status, now);
-  const { notices, failure } = step;
+  const { notices, failure, removal } = step;
   const wait = before !== undefined && isReadyOnly(before, shown) ? readyRefreshAt(group, before, shown) : undefined;
   const unchanged = before !== undefined && (isEqual(before, shown) || (wait !== undefined && wait > now));
-  const wakeAt = earliest(stallAt(jobSet, shown), unchanged ? wait : undefined);
+  const wakeAt = earliest(
+    now,
+    stallAt(jobSet, shown),
+    overdueNext(group, now),
+    proofAt(group, shown),
+    holdEndsAt(shown),
+    unchanged ? wait : undefined,
+  );
   const common = { reports, ...(wakeAt === undefined ? {} : { wakeAt }) };
+  if (removal !== undefined) return { ...common, decision: removal };
   if (failure !== undefined) {
     const status = unchanged ? {} : { status: shown };
-    return {
-      ...common,
-      decision: { kind: "fail", reason: "ReachedMaxRestarts", message: failure, ...status, notices },
-    };
+    return { ...common, decision: { kind: "fail", ...failure, ...status, notices } };
   }
   return unchanged ? common : { ...common, decision: { kind: "write", status: shown, notices } };
 }
@@ -126,7 +145,8 @@ function isEqual(a: unknown, b: unknown): boolean {
   return left.length === right.length && left.every(([key, value]) => other.has(key) && isEqual(value, other.get(key)));
 }
 
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
+/** Of those to come: a time that has passed without a decision asks for nothing more. */
+function earliest(now: number, ...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined).filter((time) => time > now);
   return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -8,6 +8,7 @@ import type { JobSet } from "../src/api/jobset.ts";
 import type { Pod } from "../src/api/pod.ts";
 import type { Finding } from "./detect.ts";
 import type { Stage } from "./stages.ts";
+import { CALM, type Surroundings } from "./stuck-pods/surroundings.ts";
 
 /**
  * Where a Pod stands. `live`: its epoch counts. `ending`: it may still run a worker, so no later epoch may start beside
@@ -67,8 +68,10 @@ export interface StageTally {
 export interface Loss extends Finding {
   readonly stage: string;
   readonly epoch: number;
+  /** UID of the Job. */
   readonly job: string;
-  readonly index: number;
+  /** Job and index, such as "train-workers-0/1": the same in every Job that JobSet makes in the place of this one. */
+  readonly slot: string;
   /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
   readonly runSeenAt?: number;
   /** When the evidence was seen, in milliseconds since 1970. */
@@ -77,7 +80,6 @@ export interface Loss extends Finding {
 
 export interface Group {
   jobSet: JobSet | undefined;
-  failExitCodes: readonly number[];
   /** By name, in the order of the JobSet. */
   stages: ReadonlyMap<string, StageTally>;
   /** By UID. */
@@ -89,6 +91,10 @@ export interface Group {
   readonly losses: Map<string, Loss>;
   /** Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
+  /** Pods that end, and that the next epoch waits for. */
+  readonly ending: Set<string>;
+  /** The cluster around the group; the same for all groups. */
+  readonly surroundings: Surroundings;
   /** What was already reported about a Pod, by its UID. */
   readonly reported: Map<string, string>;
   object: InPlaceRestart | undefined;
@@ -102,16 +108,17 @@ export interface Group {
   suspensionSeen: boolean;
 }
 
-export function newGroup(): Group {
+export function newGroup(surroundings: Surroundings = CALM): Group {
   return {
     jobSet: undefined,
-    failExitCodes: [],
     stages: new Map(),
     jobs: new Map(),
     members: new Map(),
     podsByJob: new Map(),
     losses: new Map(),
     malformed: new Set(),
+    ending: new Set(),
+    surroundings,
     reported: new Map(),
     object: undefined,
     objectChangedAt: 0,

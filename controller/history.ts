@@ -46,3 +46,8 @@ export function describeCause({ reason, pod, container, exitCode }: RestartCause
   if (reason === "StateLost") return what[reason];
   return pod === undefined ? `a Pod ${what[reason]}` : `Pod ${pod}: ${what[reason]}`;
 }
+
+/** Such as "holding the barrier until 2026-01-01T00:01:20.000Z: 4 restarts in a row without progress". */
+export function describeHold({ heldUntil, streak }: RestartRecord): string {
+  return `holding the barrier until ${heldUntil}: ${streak?.restarts ?? 0} restarts in a row without progress`;
+}

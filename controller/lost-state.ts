@@ -24,11 +24,18 @@ export function initialise(group: Group, now: number): Step {
 function loseState(status: Status, epoch: number, now: number): Step {
   const at = timestamp(now);
   const cause = { reason: "StateLost" } as const;
-  const record = { cause, fromEpoch: epoch, counted: false, failureSeen: at, deprecated: at };
+  const record = {
+    cause,
+    action: "RestartInPlace",
+    fromEpoch: epoch,
+    counted: false,
+    failureSeen: at,
+    deprecated: at,
+  } as const;
   const lost = openRecord(status) === undefined ? withRecord(status, record) : amended(status, { fromEpoch: epoch });
   return {
     status: { ...lost, deprecatedEpoch: epoch, syncedEpoch: epoch },
-    notices: [restartNotice(describeCause(cause))],
+    notices: [restartNotice("RestartInPlace", describeCause(cause))],
   };
 }
 

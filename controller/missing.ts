@@ -1,28 +1,27 @@
-// Who keeps a group waiting at its barrier, and why, in words for people. Looks at every Pod: only for a barrier that has
+// Who keeps a group or a stage of it waiting, and why, in words for people. Looks at every Pod: only for a wait that has
 // stalled. Pure.
 import type { Pod } from "../src/api/pod.ts";
-import type { ChildJob, Group } from "./group.ts";
-import { dueStages } from "./startup-order.ts";
+import type { ChildJob, Group, StageTally } from "./group.ts";
 
 /** As many as fit into an Event's 1 KB note with a long reason each. */
 const MAX_NAMED = 5;
 
 /** Such as "2 Pods are missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
-export function describeMissing(group: Group, epoch: number): string {
-  const missing = [...absentJobs(group), ...missingSlots(group, epoch)];
+export function describeMissing(group: Group, stages: readonly StageTally[], epoch: number): string {
+  const missing = [...absentJobs(stages), ...missingSlots(group, stages, epoch)];
   const named = missing.slice(0, MAX_NAMED).join(", ");
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : "";
   return `${missing.length} missing: ${named}${more}`;
 }
 
-function absentJobs(group: Group): string[] {
-  return dueStages(group)
+function absentJobs(stages: readonly StageTally[]): string[] {
+  return stages
     .filter(({ stage, startedJobs }) => startedJobs < stage.jobs)
     .map(({ stage, startedJobs }) => `${stage.jobs - startedJobs} Jobs of ${stage.name} (not created by JobSet yet)`);
 }
 
-function missingSlots(group: Group, epoch: number): string[] {
-  const due = new Set(dueStages(group).map(({ stage }) => stage.name));
+function missingSlots(group: Group, stages: readonly StageTally[], epoch: number): string[] {
+  const due = new Set(stages.map(({ stage }) => stage.name));
   const missing: string[] = [];
   for (const child of group.jobs.values()) {
     if (!due.has(child.job.replicatedJob) || child.job.controller?.uid !== group.jobSet?.uid) continue;

@@ -4,12 +4,11 @@ import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { Job } from "../src/api/job.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Pod } from "../src/api/pod.ts";
-import { parseExitCodePolicy } from "../src/policy/exit-codes.ts";
 import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
 import { isReady, isRecreated, isRunning, runsOf, standingOfJob, standingOfPod } from "./membership.ts";
-import { enterSlots, leaveSlots, tallyMember } from "./slots.ts";
+import { enterSlots, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 
 export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
@@ -29,7 +28,6 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   for (const child of children) leave(group, child);
   group.jobSet = jobSet;
   group.suspensionSeen ||= jobSet?.suspended === true;
-  group.failExitCodes = failExitCodesOf(jobSet);
   group.stages = new Map(stages.map((stage) => [stage.name, newTally(stage)]));
   for (const child of children) enter(group, child, now);
 }
@@ -75,6 +73,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   if (siblings?.size === 0) group.podsByJob.delete(jobOf(member.pod));
   group.members.delete(uid);
   group.malformed.delete(uid);
+  group.ending.delete(uid);
   group.reported.delete(uid);
   noteVanished(group, member, now);
 }
@@ -96,11 +95,6 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
 /** Remembers what was reported about a Pod, so that it is said once. */
 export function noteReported(group: Group, uid: string, text: string): void {
   if (group.members.has(uid)) group.reported.set(uid, text);
-}
-
-function failExitCodesOf(jobSet: JobSet | undefined): readonly number[] {
-  const parsed = parseExitCodePolicy(jobSet?.annotations ?? {});
-  return parsed.ok ? parsed.policy.fail : [];
 }
 
 function jobOf(pod: Pod): string {
@@ -128,19 +122,21 @@ function blameRecreation(group: Group, jobUid: string): void {
 }
 
 /** Whether the slot is done, or another Pod has taken it in the same epoch: then nothing is lost to the group. */
-function isFilled(group: Group, { slots }: ChildJob, index: number, epoch: number): boolean {
-  const slot = slots.get(index);
-  if (slot === undefined) return false;
-  return slot.done || [...slot.live].some((uid) => epochOf(group.members.get(uid)) === epoch);
+function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: number): boolean {
+  if (slots.get(index)?.done === true) return true;
+  // The Job that JobSet made in the place of another has its name.
+  const jobs = [...group.jobs.values()].filter((child) => child.job.name === job.name);
+  const live = jobs.flatMap((child) => [...(child.slots.get(index)?.live ?? [])]);
+  return live.some((uid) => epochOf(group.members.get(uid)) === epoch);
 }
 
 /** A Pod that takes a slot in some epoch makes good what an earlier one lost in that epoch, before anything ran. */
 function supersede(group: Group, pod: Pod): void {
-  const { epoch, completionIndex } = pod;
+  const { epoch, completionIndex, controller } = pod;
   if (epoch.kind !== "present") return;
+  const slot = slotName(controller?.name, completionIndex);
   for (const [uid, loss] of group.losses) {
-    const isSame = loss.job === jobOf(pod) && loss.index === completionIndex && loss.epoch === epoch.epoch;
-    if (isSame && uid !== pod.uid) group.losses.delete(uid);
+    if (loss.slot === slot && loss.epoch === epoch.epoch && uid !== pod.uid) group.losses.delete(uid);
   }
 }
 
@@ -148,7 +144,7 @@ function supersede(group: Group, pod: Pod): void {
 function noteVanished(group: Group, member: Member, now: number): void {
   const { pod, standing } = member;
   if (standing !== "live" && (standing !== "ending" || group.losses.has(pod.uid))) return;
-  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true }, now);
+  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true, ask: "restart" }, now);
 }
 
 /** Judges a Pod by what is known now, counts it, and keeps or drops the evidence it gives. */
@@ -165,13 +161,14 @@ function place(group: Group, pod: Pod, now: number): void {
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const member: Member = { pod, firstSeenAt, publishedAt, runs, standing, running, ready: running && isReady(pod) };
   group.members.set(pod.uid, member);
+  if (standing === "ending") group.ending.add(pod.uid);
+  else group.ending.delete(pod.uid);
   tallyMember(group, member, 1);
   if (standing === "live") supersede(group, pod);
   // Without its Job a Pod proves nothing, but neither does it take back what it proved before.
   if (child === undefined) return;
-  const { failExitCodes } = group;
-  const jobEnds = isRecreated(child.job);
-  const finding = standing === "outside" ? undefined : findFailure(pod, { workers, failExitCodes, jobEnds });
+  const context = { exits: stage?.stage.exits ?? {}, jobEnds: isRecreated(child.job) };
+  const finding = standing === "outside" ? undefined : findFailure(pod, context);
   if (finding === undefined) group.losses.delete(pod.uid);
   else noteLoss(group, member, finding, now);
 }
@@ -189,7 +186,7 @@ function noteLoss(group: Group, { pod, runs, firstSeenAt }: Member, finding: Fin
     stage: child.job.replicatedJob,
     epoch: pod.epoch.epoch,
     job: child.job.uid,
-    index: pod.completionIndex,
+    slot: slotName(child.job.name, pod.completionIndex),
     ...(finding.containerID === undefined ? {} : { runSeenAt }),
     at: before?.epoch === pod.epoch.epoch ? before.at : now,
   });

@@ -4,8 +4,9 @@ import type { InPlaceRestartStatus, Phase } from "../src/api/in-place-restart.ts
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Condition } from "../src/api/metadata.ts";
 import type { Group } from "./group.ts";
-import { openRecord } from "./history.ts";
-import { participants } from "./startup-order.ts";
+import { describeHold, openRecord } from "./history.ts";
+import { participants, unfilled } from "./startup-order.ts";
+import { awaitedTermination } from "./termination.ts";
 
 type Status = InPlaceRestartStatus;
 
@@ -14,27 +15,65 @@ export const CONDITION = {
   ready: "Ready",
   /** The group waits for all of its Pods to reach the next epoch. */
   atBarrier: "AtBarrier",
+  /** The others run; a stage whose turn has come waits for all of its Pods. */
+  stageWaits: "StageWaiting",
   /** It has waited for longer than a start takes. */
   stalled: "Stalled",
+  /** A Pod does not end, and its replacement cannot come before. */
+  waitingForTermination: "WaitingForTermination",
   budgetSpent: "BudgetSpent",
 } as const;
+
+/** Why a wait has stalled. Each ends with its own wait. */
+export const STALL = { atBarrier: "PodsMissing", stageWaits: "StageNotFilled" } as const;
 
 export function present(group: Group, jobSet: JobSet, status: Status, now: number): Status {
   const phase = phaseOf(group, jobSet, status);
   const atBarrier = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch === status.syncedEpoch;
   const reason = jobSet.suspended ? "Suspended" : phase;
   const ready: Finding = { type: CONDITION.ready, status: phase === "Running", reason, message: READY_MESSAGES[phase] };
+  const hold = atBarrier ? holdOf(status) : undefined;
   const barrier: Finding = {
     type: CONDITION.atBarrier,
     status: atBarrier,
+    reason: hold === undefined ? reason : "BackOff",
+    message: hold ?? (atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : ""),
+  };
+  const runs = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch < status.syncedEpoch;
+  const waiting = runs ? unfilled(group, status).map(({ stage }) => stage.name) : [];
+  const stage: Finding = {
+    type: CONDITION.stageWaits,
+    status: waiting.length > 0,
     reason,
-    message: atBarrier ? `waiting for every Pod to reach epoch ${status.syncedEpoch + 1}` : "",
+    message:
+      waiting.length > 0 ? `waiting for every Pod of ${waiting.join(", ")} to reach epoch ${status.syncedEpoch}` : "",
   };
   const lifted: Finding = { type: CONDITION.stalled, status: false, reason: "Lifted", message: "" };
-  const findings = [ready, barrier, ...(!atBarrier && isKnown(status, lifted.type) ? [lifted] : [])];
+  const findings = [
+    ready,
+    barrier,
+    // Most groups never have such a stage, or a stall, to tell of.
+    ...(stage.status || isKnown(status, stage.type) ? [stage] : []),
+    ...(isLifted(status, { atBarrier, stageWaits: stage.status }) ? [lifted] : []),
+    ...terminationFindings(group, status, atBarrier, now),
+  ];
   let { conditions } = status;
   for (const finding of findings) conditions = withCondition(conditions, finding, now);
   return { ...status, phase, ready: readyText(group), conditions };
+}
+
+/** Whether the wait that had stalled is over. */
+function isLifted({ conditions }: Status, waits: Readonly<Record<keyof typeof STALL, boolean>>): boolean {
+  const stalled = conditions.find(({ type }) => type === CONDITION.stalled);
+  if (stalled?.status !== "True") return false;
+  return stalled.reason === STALL.stageWaits ? !waits.stageWaits : !waits.atBarrier;
+}
+
+function terminationFindings(group: Group, status: Status, atBarrier: boolean, now: number): readonly Finding[] {
+  const type = CONDITION.waitingForTermination;
+  const awaited = atBarrier ? awaitedTermination(group, now) : undefined;
+  if (awaited !== undefined) return [{ type, status: true, ...awaited }];
+  return isKnown(status, type) ? [{ type, status: false, reason: "Terminated", message: "" }] : [];
 }
 
 interface Finding {
@@ -67,14 +106,20 @@ const READY_MESSAGES: Readonly<Record<Phase, string>> = {
   Failed: "the JobSet has failed",
 };
 
+/** Everybody is back at a barrier that stays down for a while. */
+function holdOf(status: Status): string | undefined {
+  const record = openRecord(status);
+  return record?.heldUntil === undefined || record.allRestarted === undefined ? undefined : describeHold(record);
+}
+
 function isKnown({ conditions }: Status, type: string): boolean {
   return conditions.some((condition) => condition.type === type);
 }
 
 function phaseOf(group: Group, jobSet: JobSet, status: Status): Phase {
   if (jobSet.outcome !== "none") return jobSet.outcome;
-  if (isKnown(status, CONDITION.budgetSpent)) return "Failed";
   const last = status.history.at(-1);
+  if (isKnown(status, CONDITION.budgetSpent) || last?.action === "FailJobSet") return "Failed";
   if (openRecord(status) !== undefined && !jobSet.suspended) return "Restarting";
   if (status.deprecatedEpoch === status.syncedEpoch) return "Starting";
   if (allRunning(group, status)) return "Running";

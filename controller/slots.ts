@@ -5,6 +5,11 @@ import { standingOfJob } from "./membership.ts";
 
 type Sign = 1 | -1;
 
+/** A slot as people and the history call it: the Job's name and the index. */
+export function slotName(job: string | undefined, index: number | undefined): string {
+  return `${job ?? ""}/${index ?? ""}`;
+}
+
 /** Adds or takes away one Pod. Taken away with the very member that was added, nothing of it remains. */
 export function tallyMember(group: Group, member: Member, sign: Sign): void {
   const { pod, standing } = member;

@@ -2,6 +2,7 @@
 import { asList, asMap, asText, type Fields } from "../src/api/fields.ts";
 import type { Dependency, JobSet, ReplicatedJob } from "../src/api/jobset.ts";
 import { AGENT } from "../src/api/names.ts";
+import { type ExitClasses, exitClassesOf } from "./exit-classes.ts";
 
 export interface Stage {
   readonly name: string;
@@ -12,33 +13,39 @@ export interface Stage {
   readonly participates: boolean;
   /** Names of the containers whose failure restarts the group. */
   readonly workers: readonly string[];
+  /** What their exit codes ask for, by their names. */
+  readonly exits: Readonly<Record<string, ExitClasses>>;
   /** What JobSet waits for before it starts the stage. */
   readonly prerequisites: readonly Dependency[];
 }
 
 export function stagesOf(jobSet: JobSet): readonly Stage[] {
   return jobSet.replicatedJobs.map((replicatedJob, position) => {
-    const podSpec = asMap(asMap(asMap(replicatedJob.template["spec"])["template"])["spec"]);
+    const jobSpec = asMap(replicatedJob.template["spec"]);
+    const podSpec = asMap(asMap(jobSpec["template"])["spec"]);
+    const exits = exitsOf(podSpec, jobSpec);
     return {
       name: replicatedJob.name,
       slots: replicatedJob.replicas * replicatedJob.parallelism,
       jobs: replicatedJob.replicas,
       participates: asList(podSpec["initContainers"]).some((item) => asMap(item)["name"] === AGENT.container),
-      workers: workersOf(podSpec),
+      workers: Object.keys(exits),
+      exits,
       prerequisites: prerequisitesOf(jobSet, replicatedJob, position),
     };
   });
 }
 
 /** The finished template says best who is a worker: injection put this rule on exactly those. */
-function workersOf(podSpec: Fields): readonly string[] {
-  return asList(podSpec["containers"]).flatMap((item) => {
-    const container = asMap(item);
-    const restartsAll = asList(container["restartPolicyRules"]).some(
-      (rule) => asMap(rule)["action"] === "RestartAllContainers",
+function exitsOf(podSpec: Fields, jobSpec: Fields): Readonly<Record<string, ExitClasses>> {
+  const workers = asList(podSpec["containers"])
+    .map(asMap)
+    .filter((container) =>
+      asList(container["restartPolicyRules"]).some((rule) => asMap(rule)["action"] === "RestartAllContainers"),
     );
-    return restartsAll ? (asText(container["name"]) ?? []) : [];
-  });
+  return Object.fromEntries(
+    workers.map((container) => [asText(container["name"]) ?? "", exitClassesOf(container, jobSpec)]),
+  );
 }
 
 /** InOrder is a chain of Ready dependencies; the API forbids both forms in one JobSet. */

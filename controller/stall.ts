@@ -1,34 +1,56 @@
-// A barrier that nobody lifts: after a while somebody has to look, and is told where. Pure.
+// A barrier that nobody lifts, or a stage that never fills: after a while somebody has to look, and is told where. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
+import { holdEndsAt } from "./backoff.ts";
 import type { Group } from "./group.ts";
 import { describeMissing } from "./missing.ts";
-import { CONDITION, withCondition } from "./present.ts";
+import { CONDITION, STALL, withCondition } from "./present.ts";
+import { dueStages, unfilled } from "./startup-order.ts";
 import type { Status, Step } from "./step.ts";
 
 /** A start or restart takes seconds, and pulling an image most of a minute. What takes longer needs somebody to look. */
 const STALL_MS = 60_000;
 
 export function reportStall(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
-  const since = waitingSince(status);
-  if (since === undefined || now < since + STALL_MS || jobSet.suspended || isStalled(status)) return undefined;
-  const message = describeMissing(group, status.syncedEpoch + 1);
-  const stalled = { type: CONDITION.stalled, status: true, reason: "PodsMissing", message };
+  const wait = waitOf(status);
+  if (wait === undefined || now < wait.since + STALL_MS || jobSet.suspended || isStalled(status)) return undefined;
+  const { reason, message, event, note } = wait.atBarrier ? barrierStall(group, status) : stageStall(group, status);
+  const stalled = { type: CONDITION.stalled, status: true, reason, message };
   return {
     status: { ...status, conditions: withCondition(status.conditions, stalled, now) },
-    notices: [
-      {
-        type: "Warning",
-        reason: "BarrierStalled",
-        action: "Wait",
-        note: `waiting for epoch ${status.syncedEpoch + 1}, ${message}`,
-      },
-    ],
+    notices: [{ type: "Warning", reason: event, action: "Wait", note }],
   };
 }
 
-function waitingSince({ conditions }: Status): number | undefined {
-  const barrier = conditions.find(({ type, status }) => type === CONDITION.atBarrier && status === "True");
-  return barrier?.lastTransitionTime === undefined ? undefined : Date.parse(barrier.lastTransitionTime);
+interface Stall {
+  readonly reason: string;
+  readonly message: string;
+  readonly event: string;
+  readonly note: string;
+}
+
+function barrierStall(group: Group, { syncedEpoch }: Status): Stall {
+  const epoch = syncedEpoch + 1;
+  const message = describeMissing(group, dueStages(group), epoch);
+  return { reason: STALL.atBarrier, message, event: "BarrierStalled", note: `waiting for epoch ${epoch}, ${message}` };
+}
+
+function stageStall(group: Group, status: Status): Stall {
+  const stages = unfilled(group, status);
+  const message = describeMissing(group, stages, status.syncedEpoch);
+  const names = stages.map(({ stage }) => stage.name).join(", ");
+  return { reason: STALL.stageWaits, message, event: "StageStalled", note: `waiting to start ${names}, ${message}` };
+}
+
+/** A group waits at its barrier, or has begun and waits for a stage: never both. */
+function waitOf(status: Status): { readonly since: number; readonly atBarrier: boolean } | undefined {
+  const wait = status.conditions.find(
+    (each) => (each.type === CONDITION.atBarrier || each.type === CONDITION.stageWaits) && each.status === "True",
+  );
+  if (wait?.lastTransitionTime === undefined) return undefined;
+  const since = Date.parse(wait.lastTransitionTime);
+  if (wait.type !== CONDITION.atBarrier) return { since, atBarrier: false };
+  // A barrier that is held on purpose does not stall before it may be lifted.
+  return { since: Math.max(since, holdEndsAt(status) ?? 0), atBarrier: true };
 }
 
 function isStalled({ conditions }: Status): boolean {
@@ -36,6 +58,6 @@ function isStalled({ conditions }: Status): boolean {
 }
 
 export function stallAt(jobSet: JobSet, status: Status): number | undefined {
-  const since = waitingSince(status);
-  return since === undefined || jobSet.suspended || isStalled(status) ? undefined : since + STALL_MS;
+  const wait = waitOf(status);
+  return wait === undefined || jobSet.suspended || isStalled(status) ? undefined : wait.since + STALL_MS;
 }

@@ -141,3 +141,70 @@ describe("a resumption in order", () => {
     expect(scene.forgetPod(W0).forgetPod(W1).settle().epochs).toBe("1/2");
   });
 });
+
+describe("a held stage that never fills", () => {
+  const message = "0/4 nodes are available";
+  const unschedulable = { type: "PodScheduled", status: "False", reason: "Unschedulable", message } as const;
+
+  function workersCome(): Scene {
+    return driverRuns()
+      .job("workers-0")
+      .at(1, W0)
+      .pod(W1, { conditions: [unschedulable] })
+      .settle();
+  }
+
+  it("is reported 60 s after its turn came, with who is missing and why", () => {
+    const scene = new Scene(ORDER, { startupOrder: "InOrder" }).settle().job("driver-0").at(1, DRIVER).settle();
+    // The driver may take as long as it likes to become ready.
+    scene.now += 3_600_000;
+    scene
+      .settle()
+      .runs("a", DRIVER)
+      .job("workers-0")
+      .at(1, W0)
+      .pod(W1, { conditions: [unschedulable] })
+      .settle();
+    expect(scene.verdict()).toEqual({ reports: [], wakeAt: scene.now + 60_000 });
+    scene.now += 60_000;
+    expect(scene.settle().notices).toEqual([
+      {
+        type: "Warning",
+        reason: "StageStalled",
+        action: "Wait",
+        note: `waiting to start workers, 1 missing: ${W1} (Unschedulable: ${message})`,
+      },
+    ]);
+    expect(scene.status.phase).toBe("Running");
+    expect(scene.verdict()).toEqual({ reports: [] });
+  });
+
+  it("is no longer stalled once its Pods are there", () => {
+    const scene = workersCome();
+    scene.now += 60_000;
+    scene.settle().at(1, W1).settle();
+    expect(scene.status.held).toEqual([]);
+    for (const type of ["StageWaiting", "Stalled"])
+      expect(scene.status.conditions).toContainEqual(expect.objectContaining({ type, status: "False" }));
+  });
+
+  it("and is then overtaken by a restart is reported anew, at the barrier", () => {
+    const scene = workersCome();
+    scene.now += 60_000;
+    scene.settle().fails(DRIVER, "a").settle();
+    expect(scene.status.conditions).toContainEqual(expect.objectContaining({ type: "Stalled", status: "False" }));
+    scene.now += 60_000;
+    expect(scene.settle().notices.map(({ reason }) => reason)).toEqual([
+      "StageStalled",
+      "RestartingInPlace",
+      "BarrierStalled",
+    ]);
+  });
+
+  it("is measured from when its turn came, also by the next controller", () => {
+    const scene = workersCome();
+    scene.now += 50_000;
+    scene.restartController().settle();
+    expect(scene.verdict().wakeAt).toBe(scene.now + 10_000);
+  });
+});

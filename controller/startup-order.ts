@@ -30,6 +30,16 @@ export function releasable(group: Group, { held, syncedEpoch }: InPlaceRestartSt
   });
 }
 
+/** Held stages whose Pods should come by now, and are not all there: nobody else holds them up. */
+export function unfilled(group: Group, { held, syncedEpoch }: InPlaceRestartStatus): readonly StageTally[] {
+  return participants(group).filter(
+    (tally) =>
+      held.includes(tally.stage.name) &&
+      !isComplete(tally, syncedEpoch) &&
+      (tally.startedJobs > 0 || tally.stage.prerequisites.every((prerequisite) => isMet(group, prerequisite))),
+  );
+}
+
 /** Every slot is done or holds a Pod at this epoch, and no other Pod of the stage may still run. */
 export function isComplete(tally: StageTally, epoch: number): boolean {
   const { stage, occupied, epochs, unpublished, ending } = tally;

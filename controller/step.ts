@@ -1,5 +1,5 @@
 // One step of the protocol: the status it leads to, what it tells people, and whether it fails the JobSet. Pure.
-import type { InPlaceRestartStatus } from "../src/api/in-place-restart.ts";
+import type { InPlaceRestartStatus, RestartAction } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import { budgetOf } from "./budget.ts";
 import { CONDITION, withCondition } from "./present.ts";
@@ -14,30 +14,55 @@ export interface Notice {
   readonly note: string;
 }
 
+/** Why a JobSet has to fail, as its condition says it. */
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Something of the group that has to go, by name and UID. */
+export type Removal =
+  | { readonly kind: "delete-pod"; readonly pod: Named }
+  /** Its JobSet then does what its own failure policy says. */
+  | { readonly kind: "fail-job"; readonly job: Named };
+
+interface Named {
+  readonly name: string;
+  readonly uid: string;
+}
+
 export interface Step {
   /** Phase, ready count and most conditions are still those from before. */
   readonly status: Status;
   readonly notices: readonly Notice[];
-  /** Why the JobSet has to fail. */
-  readonly failure?: string;
+  readonly failure?: Failure;
+  readonly removal?: Removal;
 }
 
 /** The budget is spent: no restart any more. */
 export function spend(jobSet: JobSet, status: Status, cause: string, now: number): Step {
-  const failure = spentMessage(jobSet, status);
-  const spent = { type: CONDITION.budgetSpent, status: true, reason: "ReachedMaxRestarts", message: failure };
+  const failure = spentBudget(jobSet, status);
+  const spent = { type: CONDITION.budgetSpent, status: true, ...failure };
   return {
     status: { ...status, conditions: withCondition(status.conditions, spent, now) },
-    notices: [{ type: "Warning", reason: "ReachedMaxRestarts", action: "Fail", note: `${cause}; ${failure}` }],
+    notices: [{ type: "Warning", reason: failure.reason, action: "Fail", note: `${cause}; ${failure.message}` }],
     failure,
   };
 }
 
-export function spentMessage(jobSet: JobSet, status: Status): string {
+export function spentBudget(jobSet: JobSet, status: Status): Failure {
   const { max, used } = budgetOf(jobSet, status.restarts);
-  return `the group has restarted ${used} times, and ${max} are allowed`;
+  return { reason: "ReachedMaxRestarts", message: `the group has restarted ${used} times, and ${max} are allowed` };
 }
 
-export function restartNotice(note: string): Notice {
-  return { type: "Warning", reason: "RestartingInPlace", action: "Restart", note };
+/** The Event of each rung has its own reason, so that an alert can tell them apart. */
+const RUNG_REASONS: Readonly<Record<RestartAction, string>> = {
+  RestartInPlace: "RestartingInPlace",
+  RecreatePod: "RecreatingPod",
+  RecreateJobSet: "RecreatingJobSet",
+  FailJobSet: "FailingJobSet",
+};
+
+export function restartNotice(action: RestartAction, note: string): Notice {
+  return { type: "Warning", reason: RUNG_REASONS[action], action: "Restart", note };
 }

@@ -1,10 +1,12 @@
 // The beginning of an epoch: the barrier is lifted, later stages follow in their order, and the restart is over. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
+import { holdBarrier } from "./backoff.ts";
 import { budgetOf, isSpent } from "./budget.ts";
 import { epochRuns, highestEpoch } from "./epochs.ts";
 import type { Group } from "./group.ts";
 import { amended, describeCause, openRecord } from "./history.ts";
 import { allRunning, timestamp } from "./present.ts";
+import { awaitsRecreation } from "./recreate-jobset.ts";
 import { dueStages, heldAtSync, isComplete, participants, releasable } from "./startup-order.ts";
 import { type Notice, type Status, type Step, spend } from "./step.ts";
 
@@ -12,15 +14,21 @@ import { type Notice, type Status, type Step, spend } from "./step.ts";
 export function sync(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
   const epoch = status.syncedEpoch + 1;
   if (epochRuns(status) || jobSet.suspended || highestEpoch(group) !== epoch) return undefined;
+  if (awaitsRecreation(group, status)) return undefined;
   const due = new Set(dueStages(group));
   const here = participants(group).every((tally) => (due.has(tally) ? isComplete(tally, epoch) : tally.ending === 0));
   if (!here) return undefined;
   const record = openRecord(status);
   if (record?.counted === true && isSpent(budgetOf(jobSet, status.restarts))) {
-    return spend(jobSet, status, describeCause(record.cause), now);
+    return spend(jobSet, amended(status, { action: "FailJobSet" }), describeCause(record.cause), now);
   }
+  const hold = holdBarrier(status, record, now);
+  if (hold !== undefined) return hold;
   const at = timestamp(now);
-  const recorded = record === undefined ? status : amended(status, { toEpoch: epoch, allRestarted: at, synced: at });
+  const recorded =
+    record === undefined
+      ? status
+      : amended(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
   const restarts = status.restarts + (record?.counted === true ? 1 : 0);
   return { status: { ...recorded, syncedEpoch: epoch, held: heldAtSync(group), restarts }, notices: [] };
 }

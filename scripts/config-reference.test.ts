@@ -24,7 +24,7 @@ describe("docs/configuration.md", () => {
 
 function leaves(value: object, prefix = ""): string[] {
   return Object.entries(value).flatMap(([key, item]) => {
-    const nested = typeof item === "object" && item !== null && !Array.isArray(item);
+    const nested = typeof item === "object" && item !== null && !Array.isArray(item) && !(item instanceof Map);
     return nested ? leaves(item, `${prefix}${key}.`) : [`${prefix}${key}`];
   });
 }

@@ -89,6 +89,10 @@ export const ERRORS = {
     (p) => `${p.file}:${p.line}: ${p.path} is not a known setting`,
     (p) => (p.nearest === undefined ? `remove it (known here: ${p.known.join(", ")})` : `did you mean "${p.nearest}"?`),
   ),
+  CONFIG_INVALID_POLICY: entry<{ file: string; line: number; path: string; problem: string; fix: string }>(
+    (p) => `${p.file}:${p.line}: ${p.path}: ${p.problem}`,
+    (p) => p.fix,
+  ),
   AGENT_ENVIRONMENT_INVALID: entry<{ problems: readonly string[] }>(
     (p) => `the agent cannot work in this container: ${p.problems.join(", ")}`,
     () => "leave the agent container as injection made it, and recreate the JobSet",
@@ -116,6 +120,28 @@ export const ERRORS = {
   JOBSETS_REFUSED: entry<{ refused: number; jobSets: number }>(
     (p) => `${p.refused} of ${p.jobSets} JobSets would be refused`,
     () => "correct what the lines above name",
+  ),
+  JOBSET_NOT_FOUND: entry<{ namespace: string; name: string }>(
+    (p) => `JobSet ${p.name} does not exist in namespace ${p.namespace}`,
+    () => 'check the name and -n NAMESPACE; "reprise status -A" lists what restarts in place',
+  ),
+  JOBSET_WITHOUT_GROUP: entry<{ namespace: string; name: string; injected: boolean; upstream: boolean }>(
+    (p) =>
+      p.upstream
+        ? `JobSet ${p.namespace}/${p.name} restarts in place by JobSet's own controller, which keeps its epochs`
+        : p.injected
+          ? `JobSet ${p.namespace}/${p.name} is injected, but the controller has not taken it up`
+          : `JobSet ${p.namespace}/${p.name} does not restart in place: it was not injected when it was created`,
+    (p) =>
+      p.upstream
+        ? `see its status: kubectl get jobset -n ${p.namespace} ${p.name} -o yaml`
+        : p.injected
+          ? "ask again in a moment; if it persists, check that reprise's controller runs"
+          : 'label its namespace "reprise.dev/injection: enabled", delete the JobSet and apply it again',
+  ),
+  STATUS_OF_ONE_EVERYWHERE: entry<{ jobSet: string }>(
+    (p) => `one JobSet (${p.jobSet}) is in one namespace`,
+    () => "give -n NAMESPACE with a name, or -A without one",
   ),
   SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
     (p) => `simulation with seed ${p.seed}: ${p.problem}`,

@@ -33,10 +33,12 @@ export async function buildBundle({ folder }: Home): Promise<string> {
   return join(folder, "reprise.js");
 }
 
+/** With `access` it reads the failure policies of namespaces, by the rights that its manifests give it and no others. */
 export async function runWebhook(
   home: Home,
   bundle: string,
   injection: Readonly<Record<string, unknown>> = {},
+  access?: Access,
 ): Promise<ServedWebhook> {
   const { folder, address } = home;
   const [port, healthPort] = await freePorts();
@@ -45,12 +47,16 @@ export async function runWebhook(
   writeFileSync(join(folder, "tls.crt"), pair.cert);
   writeFileSync(join(folder, "tls.key"), pair.key);
   const config = join(folder, "webhook.yaml");
-  writeFileSync(config, stringify({ webhook: { port, healthPort, certDir: folder }, injection }));
+  const namespacedPolicies = access === undefined ? "disabled" : "enabled";
+  const account =
+    access === undefined ? [] : [`--kubeconfig=${await accountKubeconfig(home, "reprise-webhook", access)}`];
+  writeFileSync(config, stringify({ webhook: { port, healthPort, certDir: folder, namespacedPolicies }, injection }));
   const program = await home.runner.run("reprise-webhook", [
     process.execPath,
     bundle,
     "webhook",
     `--config=${config}`,
+    ...account,
     "--log-level=debug",
     ...(home.kubeconfig === undefined ? [] : [`--kubeconfig=${home.kubeconfig}`]),
   ]);
@@ -87,21 +93,24 @@ export async function createNamespace(
   await kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }) });
 }
 
+/** Settings of the controller that a test needs to be others than the defaults. */
+export interface ControllerConfig {
+  readonly controller?: Readonly<Record<string, unknown>>;
+  readonly stuckPods?: Readonly<Record<string, unknown>>;
+}
+
 /** The controller, with the rights that its manifests give it and no others. */
 export async function runController(
   home: Home,
   bundle: string,
   kubectl: Kubectl,
   server: Server,
+  settings: ControllerConfig = {},
 ): Promise<RunningProgram> {
   const [healthPort] = await freePorts();
   const config = join(home.folder, "controller.yaml");
-  writeFileSync(config, stringify({ controller: { healthPort } }));
-  const account = ["serviceaccount", "reprise-controller", "-n", "reprise-system"];
-  await kubectl(["wait", ...account, "--for=create", "--timeout=10s"]);
-  const token = await kubectl(["create", "token", "reprise-controller", "-n", "reprise-system", "--duration=8h"]);
-  const kubeconfig = join(home.folder, "controller.kubeconfig");
-  writeFileSync(kubeconfig, tokenKubeconfig(server, token.trim()), { mode: 0o600 });
+  writeFileSync(config, stringify({ ...settings, controller: { ...settings.controller, healthPort } }));
+  const kubeconfig = await accountKubeconfig(home, "reprise-controller", { kubectl, server });
   const program = await home.runner.run("reprise-controller", [
     process.execPath,
     bundle,
@@ -120,6 +129,22 @@ export interface Server {
   readonly ca: string;
 }
 
+/** How a program is let into the cluster. */
+export interface Access {
+  readonly kubectl: Kubectl;
+  readonly server: Server;
+}
+
+/** A kubeconfig of one of the service accounts in the manifests; returns its path. */
+export async function accountKubeconfig(home: Home, account: string, { kubectl, server }: Access): Promise<string> {
+  const namespaced = ["-n", "reprise-system"];
+  await kubectl(["wait", "serviceaccount", account, ...namespaced, "--for=create", "--timeout=10s"]);
+  const token = await kubectl(["create", "token", account, ...namespaced, "--duration=8h"]);
+  const kubeconfig = join(home.folder, `${account}.kubeconfig`);
+  writeFileSync(kubeconfig, tokenKubeconfig(server, token.trim()), { mode: 0o600 });
+  return kubeconfig;
+}
+
 function tokenKubeconfig({ url, ca }: Server, token: string): string {
   return stringify({
     apiVersion: "v1",
@@ -131,6 +156,13 @@ function tokenKubeconfig({ url, ca }: Server, token: string): string {
     contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
     "current-context": "test",
   });
+}
+
+/** The webhook's service account and what it may do, where the rest of the manifests is not needed. */
+export async function applyWebhookRights(kubectl: Kubectl): Promise<void> {
+  const root = new URL("../manifests/", import.meta.url).pathname;
+  const files = ["default/namespace.yaml", "webhook/serviceaccount.yaml", "webhook/rbac.yaml"];
+  await kubectl(["apply", "--server-side", ...files.flatMap((file) => ["-f", join(root, file)])]);
 }
 
 /** Everything of `manifests/default` that is not a workload or needs cert-manager: CRD, rights, policies, flow control. */

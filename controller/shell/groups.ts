@@ -8,12 +8,14 @@ import type { Pod } from "../../src/api/pod.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
 import { type Group, newGroup } from "../group.ts";
 import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../observe.ts";
+import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface GroupsOptions {
   /** Something about a group with a JobSet changed, or it lost its JobSet. */
   readonly onChange: (key: string) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly surroundings?: Surroundings;
 }
 
 /** By namespace and name of the JobSet, in the form "namespace/name". */
@@ -72,8 +74,15 @@ export class Groups {
     });
   }
 
+  /** Nodes or namespaces changed: it concerns the groups that wait for a Pod to end. */
+  surroundingsChanged(): void {
+    for (const [key, { jobSet, ending }] of this.#groups) {
+      if (jobSet !== undefined && ending.size > 0) this.#options.onChange(key);
+    }
+  }
+
   #change(key: string, observe: (group: Group, now: number) => void): void {
-    const group = this.#groups.get(key) ?? newGroup();
+    const group = this.#groups.get(key) ?? newGroup(this.#options.surroundings);
     const hadJobSet = group.jobSet !== undefined;
     observe(group, this.#options.now());
     if (isEmpty(group)) this.#groups.delete(key);

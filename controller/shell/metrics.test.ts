@@ -14,6 +14,7 @@ function at(seconds: number): string {
 
 const seen: RestartRecord = {
   cause: { reason: "ContainerExited", pod: "p", container: "main", exitCode: 1 },
+  action: "RestartInPlace",
   fromEpoch: 1,
   counted: true,
   failureSeen: at(0),
@@ -46,6 +47,18 @@ describe("the controller's metrics", () => {
     expect(await restarts()).toBe(1);
     metrics.written(status(running), status(running, { ...synced, fromEpoch: 2, toEpoch: 3 }));
     expect(await restarts()).toBe(2);
+  });
+
+  it("count what is done beyond a restart in place, once, when it is decided", async () => {
+    const registry = new Registry();
+    const metrics = createControllerMetrics(registry);
+    const count = (action: string) => sampleOf(registry, "reprise_controller_escalations_total", { action });
+    const moved: RestartRecord = { ...seen, action: "RecreatePod" };
+    metrics.written(status(), status(moved));
+    metrics.written(status(moved), status({ ...moved, toEpoch: 2, synced: at(2) }));
+    expect([await count("RecreatePod"), await count("RecreateJobSet")]).toEqual([1, 0]);
+    metrics.written(status(seen), status({ ...seen, action: "RecreateJobSet" }));
+    expect(await count("RecreateJobSet")).toBe(1);
   });
 
   it("time every part of a recovery when all workers run", async () => {

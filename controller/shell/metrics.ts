@@ -5,6 +5,7 @@ import {
   type InPlaceRestartStatus,
   PHASES,
   type Phase,
+  RESTART_ACTIONS,
   RESTART_REASONS,
   type RestartSteps,
 } from "../../src/api/in-place-restart.ts";
@@ -12,7 +13,7 @@ import { latencyHistogram } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 
 /** What is watched, as the metrics and the log call it. */
-export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "plain-jobsets"] as const;
+export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
 export type Watched = (typeof WATCHED)[number];
 
 /** Numbers that are read when somebody asks for them. */
@@ -36,7 +37,16 @@ export interface ControllerMetrics {
   read(readings: Readings): void;
 }
 
-const DECISIONS: Readonly<Record<Decision["kind"], true>> = { create: true, delete: true, write: true, fail: true };
+const DECISIONS: Readonly<Record<Decision["kind"], true>> = {
+  create: true,
+  delete: true,
+  write: true,
+  fail: true,
+  "delete-pod": true,
+  "fail-job": true,
+};
+
+const ESCALATIONS = RESTART_ACTIONS.filter((action) => action !== "RestartInPlace");
 
 /** The parts of a recovery, each from one step to the next, and all of it. */
 const PARTS: readonly { readonly part: string; readonly from: keyof RestartSteps; readonly to: keyof RestartSteps }[] =
@@ -60,6 +70,12 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
     name: "reprise_controller_restarts_total",
     help: "Group restarts that reached their next epoch, by cause, and whether they count towards the budget.",
     labelNames: ["cause", "counted"] as const,
+    registers,
+  });
+  const escalations = new Counter({
+    name: "reprise_controller_escalations_total",
+    help: "Failures about which more was done than a restart in place, by what was done.",
+    labelNames: ["action"] as const,
     registers,
   });
   const recovery = latencyHistogram(registry, {
@@ -89,6 +105,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   for (const cause of RESTART_REASONS) {
     for (const counted of ["true", "false"]) restarts.labels({ cause, counted }).inc(0);
   }
+  for (const action of ESCALATIONS) escalations.labels({ action }).inc(0);
   for (const { part } of PARTS) recovery.zero({ part });
   for (const why of ["conflict", "error"]) failures.labels({ why }).inc(0);
   for (const resource of WATCHED) for (const counter of [relists, watchErrors]) counter.labels({ resource }).inc(0);
@@ -99,6 +116,8 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
       const [was, is] = [before?.history.at(-1), after.history.at(-1)];
       if (is === undefined) return;
       const isSame = was?.fromEpoch === is.fromEpoch;
+      const { action } = is;
+      if (action !== "RestartInPlace" && !(isSame && was?.action === action)) escalations.labels({ action }).inc();
       if (is.synced !== undefined && !(isSame && was?.synced !== undefined)) {
         restarts.labels({ cause: is.cause.reason, counted: String(is.counted) }).inc();
       }

@@ -7,6 +7,7 @@ import { inject } from "../../src/inject/inject.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { Occurrence } from "../../src/kube/events.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
+import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import { jobSetReference } from "./reconcile.ts";
 
 /** A JobSet without the label of injected ones. */
@@ -15,10 +16,19 @@ export interface PlainJobSet extends Identity {
   readonly injectable: "yes" | "refused" | "no";
 }
 
+/** Whether a policy of that name exists is the webhook's to say, when the JobSet is applied again. */
+const anyPolicy = () => ({ kind: "found", policy: RESTART_EVERYTHING }) as const;
+
 /** Answers by injecting it, so that this and the webhook cannot disagree. */
 export function readPlainJobSet(raw: JsonObject, config: InjectionSettings): PlainJobSet {
   const identity = readIdentity(raw);
-  const outcome = inject({ operation: "CREATE", namespace: identity.namespace, object: raw, config });
+  const outcome = inject({
+    operation: "CREATE",
+    namespace: identity.namespace,
+    object: raw,
+    config,
+    policies: anyPolicy,
+  });
   const over = readJobSet(raw).outcome !== "none";
   const injectable = over || outcome.kind === "skipped" ? "no" : outcome.kind === "refused" ? "refused" : "yes";
   return { ...identity, injectable };

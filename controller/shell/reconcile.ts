@@ -3,10 +3,12 @@
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
+import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { ObjectReference, Occurrence } from "../../src/kube/events.ts";
 import { type Decision, decide, type Notice, type PodReport } from "../decide.ts";
 import type { Group } from "../group.ts";
 import { noteReported } from "../observe.ts";
+import { PAST_DEADLINE_SECONDS } from "../recreate-jobset.ts";
 import type { AgentAccess } from "./agent-access.ts";
 import type { Groups } from "./groups.ts";
 import type { ControllerMetrics } from "./metrics.ts";
@@ -24,6 +26,7 @@ export interface ReconcilerOptions {
   readonly access: AgentAccess;
   readonly record: (occurrence: Occurrence) => void;
   readonly metrics: ControllerMetrics;
+  readonly policy: RestartPolicy;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -48,7 +51,7 @@ export class Reconciler {
     if (patience > 0) return patience;
     const { jobSet } = group;
     const now = this.#options.now();
-    const { decision, reports, wakeAt } = decide(group, now);
+    const { decision, reports, wakeAt } = decide(group, now, this.#options.policy);
     this.#tellPods(group, jobSet, reports);
     // Side by side, because agents that start need both; a failure of one must not hide the other.
     const [carriedOut, accessible] = await Promise.allSettled([
@@ -95,6 +98,23 @@ export class Reconciler {
         this.#done(jobSet, decision.kind, decision.notices);
         if (decision.status !== undefined) await this.#write(key, group, decision.status, signal);
         return;
+      case "delete-pod": {
+        const { uid } = decision.pod;
+        await requests.deletePod(jobSet, decision.pod, signal);
+        this.#expect(key, (seen) => seen.members.get(uid)?.standing !== "live");
+        this.#done(jobSet, decision.kind, []);
+        return;
+      }
+      case "fail-job": {
+        const { uid } = decision.job;
+        await requests.failJob(jobSet, decision.job, signal);
+        this.#expect(key, (seen) => {
+          const job = seen.jobs.get(uid)?.job;
+          return job === undefined || job.activeDeadlineSeconds === PAST_DEADLINE_SECONDS;
+        });
+        this.#done(jobSet, decision.kind, []);
+        return;
+      }
       case "write":
         await this.#write(key, group, decision.status, signal);
         this.#done(jobSet, decision.kind, decision.notices);

@@ -1,4 +1,4 @@
-// The four writes that decisions are made of. Each names the very object, and where it builds on a version, that version:
+// The six writes that decisions are made of. Each names the very object, and where it builds on a version, that version:
 // whoever decided on an old view, or leads no more, is refused by the API server.
 import type { JsonObject } from "../../src/api/admission.ts";
 import { IN_PLACE_RESTART, type InPlaceRestart, type InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
@@ -6,6 +6,7 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import { JSON_PATCH, MERGE_PATCH } from "../../src/kube/client.ts";
+import { PAST_DEADLINE_SECONDS } from "../recreate-jobset.ts";
 
 /** What writing needs of a client. */
 export interface WritingClient {
@@ -71,7 +72,23 @@ export class Requests {
     const path = `/apis/${JOBSET_API}/namespaces/${namespace}/${JOBSET.plural}/${name}/status`;
     await this.#client.request("PATCH", path, { body, contentType: JSON_PATCH, signal });
   }
+
+  /** As a user would, with the Pod's own grace period; its Job makes another. */
+  async deletePod({ namespace }: JobSet, { name, uid }: Named, signal: AbortSignal): Promise<void> {
+    const body = { preconditions: { uid } };
+    await this.#client.request("DELETE", `/api/v1/namespaces/${namespace}/pods/${name}`, { body, signal });
+  }
+
+  /** Its controller then ends its Pods and marks it as failed, and JobSet does what its failure policy says. */
+  async failJob({ namespace }: JobSet, { name, uid }: Named, signal: AbortSignal): Promise<void> {
+    // A UID that differs from the stored one is refused.
+    const body = { metadata: { uid }, spec: { activeDeadlineSeconds: PAST_DEADLINE_SECONDS } };
+    const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
+    await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal });
+  }
 }
+
+type Named = Pick<Identity, "name" | "uid">;
 
 export interface OwnerReference {
   readonly apiVersion: string;

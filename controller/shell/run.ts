@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";
+import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
@@ -13,6 +14,11 @@ import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
 import { createHealthServer } from "../../src/webhook/health.ts";
 import { listening, portOf } from "../../src/webhook/listen.ts";
+import { createStuckPodsMetrics } from "../stuck-pods/metrics.ts";
+import { FreeingRequests } from "../stuck-pods/requests.ts";
+import { Rescue } from "../stuck-pods/rescue.ts";
+import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
+import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
 import { Groups } from "./groups.ts";
 import { createControllerMetrics } from "./metrics.ts";
@@ -28,6 +34,8 @@ export interface ControllerOptions {
   readonly leaderElection: { readonly namespace: string; readonly name: string; readonly timing?: LeaderTiming };
   /** The webhook's settings, to know what it would have injected. */
   readonly injection: InjectionSettings;
+  readonly stuckPods: StuckPodsSettings;
+  readonly policy: RestartPolicy;
   /** Address to listen on; all of them, of both families, when left out. */
   readonly host?: string;
   /** 0 picks a free one. */
@@ -59,10 +67,20 @@ export async function runController(options: ControllerOptions): Promise<Running
     onError: (error) => log.warn({ err: error }, "an Event could not be recorded"),
   });
   const record = recorder.record.bind(recorder);
-  const groups = new Groups({ onChange: (key) => queue.add(key), now });
+  const surroundings = new ObservedSurroundings(options.stuckPods, now());
+  const groups = new Groups({ onChange: (key) => queue.add(key), now, surroundings });
+  const rescue = new Rescue({
+    surroundings,
+    requests: new FreeingRequests(client),
+    record,
+    metrics: createStuckPodsMetrics(options.registry, surroundings),
+    log,
+    now,
+  });
   const notInjected = new NotInjected(record);
   const access = new AgentAccess(client, now);
-  const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, now });
+  const { policy } = options;
+  const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, policy, now });
 
   /** Since when each group is being looked at. */
   const looking = new Map<string, number>();
@@ -94,6 +112,18 @@ export async function runController(options: ControllerOptions): Promise<Running
     groups,
     notInjected,
     injection: options.injection,
+    onNamespace: ({ kind, key }) => {
+      if (!surroundings.observeNamespace(key, kind !== "deleted")) return;
+      groups.surroundingsChanged();
+      rescue.lookEverywhere();
+    },
+    onNode: ({ kind, item }) => {
+      const { name } = item;
+      const changed = kind === "deleted" ? surroundings.forgetNode(name, now()) : surroundings.observeNode(item, now());
+      if (!changed) return;
+      groups.surroundingsChanged();
+      rescue.nodeChanged(name);
+    },
     onError: (watched, error, stage) => {
       metrics.watchFailed(watched);
       log.warn({ watched, stage, err: error }, "watch interrupted");
@@ -111,10 +141,11 @@ export async function runController(options: ControllerOptions): Promise<Running
       log.info({ identity, groups: [...groups.keys()].length }, "leading");
       notInjected.tell(true);
       for (const key of groups.keys()) queue.add(key);
+      rescue.lead(signal);
       if (!signal.aborted) await once(signal, "abort");
       notInjected.tell(false);
       // Nothing may be written when another replica leads.
-      await queue.drain();
+      await Promise.all([queue.drain(), rescue.drain()]);
       log.info({ identity }, "no longer leading");
     },
     onError: (error) => log.warn({ err: error }, "leader election"),
@@ -142,6 +173,7 @@ export async function runController(options: ControllerOptions): Promise<Running
         ...watches.missing.map((watched) => `waiting for the first list of ${watched}`),
         ...prerequisites.lacks.map(({ message }) => message),
       ],
+      role: () => roleOf(election, identity),
     },
     options.registry,
   );
@@ -168,12 +200,20 @@ export async function runController(options: ControllerOptions): Promise<Running
     log.info("shutting down");
     prerequisites.stop();
     await election.stop();
-    await queue.stop();
+    await Promise.all([queue.stop(), rescue.stop()]);
     await recorder.stop();
     await watches.stop();
     health.close();
     log.info("controller stopped");
   }
+}
+
+/** For whoever asks a replica why it does nothing. */
+function roleOf(election: LeaderElection, identity: string): string {
+  if (election.isLeader()) return "leading";
+  const { holder } = election;
+  if (holder === identity) return "standing by, lost the lead";
+  return holder === "" ? "standing by, no leader seen" : `standing by, leader is ${holder}`;
 }
 
 function countPhases(groups: Groups): ReadonlyMap<Phase, number> {

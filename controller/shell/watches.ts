@@ -1,10 +1,11 @@
-// What the controller watches: six collections, each with a selector that keeps the rest of the cluster away.
+// What the controller watches: seven collections, where possible with a selector that keeps the rest of the cluster away.
 import type { JsonObject } from "../../src/api/admission.ts";
 import { IN_PLACE_RESTART, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { readJob } from "../../src/api/job.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
 import { readIdentity } from "../../src/api/metadata.ts";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { type Node, readNode } from "../../src/api/node.ts";
 import { readPod } from "../../src/api/pod.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
@@ -19,6 +20,9 @@ export interface WatchesOptions {
   readonly groups: Groups;
   readonly notInjected: NotInjected;
   readonly injection: InjectionSettings;
+  /** Of namespaces with the opt-in label. */
+  readonly onNamespace: (change: Change<unknown>) => void;
+  readonly onNode: (change: Change<Node>) => void;
   readonly onError: (watched: Watched, error: unknown, stage: ReflectorStage) => void;
   readonly onRelist: (watched: Watched) => void;
 }
@@ -61,9 +65,12 @@ export class Watches {
       watch("jobs", "/apis/batch/v1/jobs", JOBSET.nameKey, readJob, (change) => groups.jobChanged(change)),
       watch("pods", "/api/v1/pods", INJECTED, readPod, (change) => groups.podChanged(change)),
       watch("inplacerestarts", objects, "", readInPlaceRestart, (change) => groups.objectChanged(change)),
-      watch("namespaces", "/api/v1/namespaces", `${LABEL.injection}=enabled`, readIdentity, (change) =>
-        notInjected.namespaceChanged(change),
-      ),
+      watch("namespaces", "/api/v1/namespaces", `${LABEL.injection}=enabled`, readIdentity, (change) => {
+        notInjected.namespaceChanged(change);
+        options.onNamespace(change);
+      }),
+      // Taints cannot be selected by; of each node its name and one taint are kept.
+      watch("nodes", "/api/v1/nodes", "", readNode, options.onNode),
       watch(
         "plain-jobsets",
         JOBSETS,

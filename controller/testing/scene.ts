@@ -4,6 +4,9 @@ import type { Job } from "../../src/api/job.ts";
 import type { Dependency, JobSet } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
 import type { ContainerState, Pod } from "../../src/api/pod.ts";
+import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restart-policy.ts";
+import { podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
+import { parseExitCodePolicy, RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import { type Decision, decide, type Notice, type Verdict } from "../decide.ts";
 import { type Group, newGroup } from "../group.ts";
 import {
@@ -15,6 +18,8 @@ import {
   observeObject,
   observePod,
 } from "../observe.ts";
+import { PAST_DEADLINE_SECONDS } from "../recreate-jobset.ts";
+import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface StageParts {
   readonly replicas?: number;
@@ -26,21 +31,22 @@ export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Ev
 export const DELETED = { timestamp: "2026-01-01T00:00:00Z", graceSeconds: 30 } as const;
 const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
-const TEMPLATE = {
-  spec: {
-    template: {
-      spec: {
-        initContainers: [{ name: AGENT.container }],
-        containers: [{ name: "main", restartPolicyRules: [{ action: "RestartAllContainers" }] }, { name: "logger" }],
-      },
-    },
-  },
-};
+/** A template as injection leaves it: one worker and a container that is none. */
+function templateOf(annotations: JobSet["annotations"]): JobSet["replicatedJobs"][number]["template"] {
+  const parsed = parseExitCodePolicy(annotations);
+  const policy = parsed.ok ? parsed.policy : RESTART_EVERYTHING;
+  const containers = [{ name: "main", restartPolicyRules: [workerRestartRule(policy)] }, { name: "logger" }];
+  const podFailurePolicy = { rules: podFailureRules(policy, ["main"]) };
+  return {
+    spec: { podFailurePolicy, template: { spec: { initContainers: [{ name: AGENT.container }], containers } } },
+  };
+}
 
 export class Scene {
   /** Milliseconds since 1970; tests move it. */
   now = Date.UTC(2026, 0, 1);
-  group: Group = newGroup();
+  group: Group;
+  policy: RestartPolicy = DEFAULT_RESTART_POLICY;
   /** Everything that was told, in order. */
   readonly notices: Notice[] = [];
   readonly #stages: ReadonlyMap<string, StageParts>;
@@ -50,8 +56,14 @@ export class Scene {
   #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
   #version = 0;
 
-  constructor(stages: Readonly<Record<string, StageParts>> = { workers: { pods: 2 } }, jobSet: Partial<JobSet> = {}) {
+  constructor(
+    stages: Readonly<Record<string, StageParts>> = { workers: { pods: 2 } },
+    jobSet: Partial<JobSet> = {},
+    surroundings?: Surroundings,
+  ) {
+    this.group = newGroup(surroundings);
     this.#stages = new Map(Object.entries(stages));
+    const template = templateOf(jobSet.annotations ?? {});
     this.#jobSet = {
       name: "train",
       namespace: "ml",
@@ -61,7 +73,7 @@ export class Scene {
       annotations: {},
       suspended: false,
       replicatedJobs: Object.entries(stages).map(([name, { replicas = 1, pods, dependsOn = [] }]) => {
-        return { name, replicas, parallelism: pods, completions: pods, dependsOn, template: TEMPLATE };
+        return { name, replicas, parallelism: pods, completions: pods, dependsOn, template };
       }),
       startupOrder: "AnyOrder",
       failurePolicy: { maxRestarts: 3, restartStrategy: "Recreate" },
@@ -170,8 +182,9 @@ export class Scene {
     const isUp = state.kind === "running";
     const main = { name: "main", init: false, containerID: run, restartCount: 0, started: isUp, ready: isUp, state };
     const logger = { ...main, name: "logger", containerID: `${run}-logger` };
+    const agent = { ...main, name: AGENT.container, init: true, state: { kind: "running" } } as const;
     const conditions = isUp ? [READY] : [];
-    return this.pod(slot, { phase: "Running", conditions, containers: [main, logger] });
+    return this.pod(slot, { phase: "Running", conditions, containers: [main, logger, agent] });
   }
 
   runs(run: string, ...slots: readonly string[]): this {
@@ -184,7 +197,7 @@ export class Scene {
   }
 
   verdict(): Verdict {
-    return decide(this.group, this.now);
+    return decide(this.group, this.now, this.policy);
   }
 
   /** Carries out one decision, if there is one, as the shell does. */
@@ -195,6 +208,8 @@ export class Scene {
     if (decision.kind === "create") this.store({ jobSetUID: decision.jobSetUid });
     if (decision.kind === "delete") this.loseObject();
     if (decision.kind === "fail") this.changeJobSet({ outcome: "Failed" });
+    if (decision.kind === "delete-pod") this.pod(decision.pod.uid, { deletion: DELETED });
+    if (decision.kind === "fail-job") this.job(decision.job.uid, { activeDeadlineSeconds: PAST_DEADLINE_SECONDS });
     if (decision.kind === "write" || decision.kind === "fail") {
       if (decision.status !== undefined) this.store(this.#stored?.spec ?? {}, decision.status);
       this.notices.push(...decision.notices);
@@ -226,7 +241,7 @@ export class Scene {
 
   /** The controller is killed and another one reads everything anew. */
   restartController(): this {
-    this.group = newGroup();
+    this.group = newGroup(this.group.surroundings);
     for (const pod of this.#pods.values()) observePod(this.group, pod, this.now);
     for (const job of this.#jobs.values()) observeJob(this.group, job, this.now);
     if (this.#stored !== undefined) observeObject(this.group, readInPlaceRestart(this.#stored), this.now);
@@ -236,8 +251,8 @@ export class Scene {
 }
 
 /** Two workers, both running in epoch 1. */
-export function runningScene(jobSet: Partial<JobSet> = {}): Scene {
-  const scene = new Scene({ workers: { pods: 2 } }, jobSet).settle().job("workers-0");
+export function runningScene(jobSet: Partial<JobSet> = {}, surroundings?: Surroundings): Scene {
+  const scene = new Scene({ workers: { pods: 2 } }, jobSet, surroundings).settle().job("workers-0");
   scene.at(1, "workers-0/0", "workers-0/1").settle();
   return scene.runs("a", "workers-0/0", "workers-0/1").settle();
 }

@@ -1,9 +1,12 @@
 // The settings an operator may write in the config file: shape, defaults and the reason for each default.
 // docs/configuration.md is generated from this table, so a description here is read by users.
 import { z } from "zod";
-import { DURATION_FORM, parseDuration } from "./duration.ts";
+import { readDefinition } from "../policy/definition.ts";
+import type { ExitCodePolicy } from "../policy/exit-codes.ts";
+import { DURATION_FORM, formatDuration, parseDuration } from "./duration.ts";
 import { LOG_LEVELS } from "./log-level.ts";
-import { isQuantity } from "./quantity.ts";
+import { quantityValue } from "./quantity.ts";
+import { DEFAULT_RESTART_POLICY as PATIENCE } from "./restart-policy.ts";
 import { VERSION } from "./version.ts";
 
 export interface SettingText {
@@ -37,7 +40,8 @@ function choice<const T extends readonly [string, ...string[]]>(values: T, byDef
 function quantity(byDefault: string, description: string) {
   // YAML reads `cpu: 1` as a number; Kubernetes accepts both spellings, so both are taken.
   const schema = z
-    .union([z.string().refine(isQuantity), z.number().nonnegative()])
+    .union([z.string(), z.number()])
+    .refine((value) => (quantityValue(value) ?? -1n) >= 0n)
     .transform(String)
     .default(byDefault);
   const expected = 'a Kubernetes quantity such as "100m" or "64Mi"';
@@ -55,6 +59,27 @@ function duration(byDefault: string, description: string) {
     })
     .prefault(byDefault);
   return schema.register(settingTexts, { expected: DURATION_FORM, description, example: byDefault });
+}
+
+function flag(byDefault: boolean, description: string) {
+  const schema = z.boolean().default(byDefault);
+  return schema.register(settingTexts, { expected: "true or false", description, example: String(byDefault) });
+}
+
+/** From 1 to 100, written with its sign; read as a share of one. */
+function percentage(byDefault: string, description: string) {
+  const schema = z
+    .string()
+    .regex(/^([1-9]\d?|100)%$/)
+    .transform((text) => Number.parseInt(text, 10) / 100)
+    .prefault(byDefault);
+  return schema.register(settingTexts, { expected: "a percentage from 1% to 100%", description, example: byDefault });
+}
+
+function count(byDefault: number, description: string) {
+  const expected = "a whole number of at least 0";
+  const schema = z.int().min(0).default(byDefault);
+  return schema.register(settingTexts, { expected, description, example: String(byDefault) });
 }
 
 const injection = z
@@ -82,8 +107,12 @@ const injection = z
     agentResources: z
       .strictObject({
         cpu: quantity(
+          "10m",
+          "CPU request of the agent. It works for 40 ms when its Pod restarts, while the Pod's own workers are down, and then waits; a larger request could keep a Pod that fills its node from being scheduled.",
+        ),
+        guaranteedCpu: quantity(
           "100m",
-          "CPU request of the agent, and its limit in a Guaranteed Pod. It listens 19 ms after its start when nothing limits it; 100m allows 10 ms of CPU time in each period of 100 ms, so less would slow every recovery further.",
+          "CPU request and limit of the agent in a Guaranteed Pod, which needs both. A limit slows its start, which is part of every recovery: 42 ms to its epoch without a limit, 115 ms with 200m, 217 ms with 100m (bench/agent-start.ts).",
         ),
         memory: quantity(
           "64Mi",
@@ -104,6 +133,33 @@ const injection = z
   })
   .prefault({});
 
+/** docs/failure-policy.md gives the reason for each code. */
+const CUDA_DEFAULT = { failExitCodes: "78", recreateExitCodes: "80,214" };
+
+const failurePolicies = z
+  .record(z.string().min(1), z.unknown())
+  .transform((written, context) => {
+    const policies = new Map<string, ExitCodePolicy>();
+    for (const [name, value] of Object.entries(written)) {
+      const read = readDefinition(value);
+      if (read.ok) policies.set(name, read.policy);
+      else {
+        for (const { field, problem, fix } of read.problems) {
+          const path = field === undefined ? [name] : [name, field];
+          context.issues.push({ code: "custom", input: value, path, params: { problem, fix } });
+        }
+      }
+    }
+    return policies;
+  })
+  .prefault({ "cuda-default": CUDA_DEFAULT })
+  .register(settingTexts, {
+    expected: "a map from names to failExitCodes and recreateExitCodes",
+    description:
+      "Failure policies that a JobSet of any namespace may name in `reprise.dev/failure-policy`; a namespace may define its own ([docs/failure-policy.md](failure-policy.md#named-policies)). What is written here replaces the default, which has one policy for GPU jobs.",
+    example: `{cuda-default: {failExitCodes: "${CUDA_DEFAULT.failExitCodes}", recreateExitCodes: "${CUDA_DEFAULT.recreateExitCodes}"}}`,
+  });
+
 const webhook = z
   .strictObject({
     port: port(9_443, "Port of the HTTPS server. Above 1023, so that it needs no privilege."),
@@ -115,6 +171,11 @@ const webhook = z
       "/etc/reprise/tls",
       "a directory",
       "Directory with `tls.crt` and `tls.key`, as a mounted TLS Secret lays them out. A renewed pair is picked up without a restart.",
+    ),
+    namespacedPolicies: choice(
+      ["enabled", "disabled"],
+      "enabled",
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook then watches. With `disabled` it never calls the API server and needs no rights.",
     ),
   })
   .prefault({});
@@ -135,14 +196,43 @@ const controller = z
         ),
       })
       .prefault({}),
+    escalateAfter: count(
+      PATIENCE.escalateAfter,
+      "How many failures of the same Pod in a row, without progress between them, are answered by a restart in place before its Pod is replaced, and after as many more the JobSet recreated; 0 means never. `reprise.dev/escalate-after` wins over it. Once is chance, twice may be; a Pod that fails a third time needs another place.",
+    ),
+    progressAfter: duration(
+      formatDuration(PATIENCE.progressAfter),
+      "A run of this length is progress: the failures before it are forgotten, by escalation and by back-off. The kubelet forgets crashes after as long.",
+    ),
+    backoff: z
+      .strictObject({
+        after: count(
+          PATIENCE.backoff.after,
+          "How many restarts of a group in a row, without progress between them, are not delayed at all. Recovery in seconds is what restarts in place are for.",
+        ),
+        first: duration(
+          formatDuration(PATIENCE.backoff.first),
+          "How long after the failure the barrier is held at the next restart, at least; doubled with each one after it. The kubelet's own for containers that crash in a loop.",
+        ),
+        max: duration(formatDuration(PATIENCE.backoff.max), "The longest that a barrier is held. The kubelet's own."),
+      })
+      .prefault({}),
   })
   .prefault({});
 
 const stuckPods = z
   .strictObject({
+    enabled: flag(
+      true,
+      "Whether Pods that are stuck on lost nodes are freed. On, because a Pod has to consent to it by an annotation anyway.",
+    ),
     threshold: duration(
       "60s",
       "How long after its grace period a Pod on an unreachable node counts as stuck. KEP-6757 uses one minute: long enough for a kubelet that restarts.",
+    ),
+    brake: percentage(
+      "55%",
+      "Share of unreachable nodes from which on nothing is freed: then the control plane is cut off, and the Pods run on. The node lifecycle controller uses the same share; like it, one or two lost nodes never hold the brake unless they are all there are.",
     ),
   })
   .prefault({});
@@ -150,6 +240,7 @@ const stuckPods = z
 export const configSchema = z.strictObject({
   logLevel: choice(LOG_LEVELS, "info", "Least severe level that is logged. The option `--log-level` wins over it."),
   injection,
+  failurePolicies,
   webhook,
   controller,
   stuckPods,

@@ -34,7 +34,7 @@ describe("parseConfig", () => {
         agentPort: 9000,
         agentResources: { ...defaultConfig.injection.agentResources, cpu: "1" },
       },
-      stuckPods: { threshold: 120_000 },
+      stuckPods: { ...defaultConfig.stuckPods, threshold: 120_000 },
     });
   });
 
@@ -47,9 +47,34 @@ describe("parseConfig", () => {
     ]);
   });
 
+  it("takes failure policies by name, in place of the default ones", () => {
+    const text = 'failurePolicies:\n  mine: {failExitCodes: 78, recreateExitCodes: "80-81"}\n';
+    expect(parseConfig(text, "f").failurePolicies).toEqual(new Map([["mine", { fail: [78], recreate: [80, 81] }]]));
+    expect(parseConfig("failurePolicies: {}", "f").failurePolicies.size).toBe(0);
+    expect([...defaultConfig.failurePolicies.keys()]).toEqual(["cuda-default"]);
+  });
+
+  it("says what is wrong with a failure policy as it would for an annotation", () => {
+    const text =
+      "failurePolicies:\n  mine:\n    failExitCodes: 0\n    recreateExitcodes: 1\n  yours: {}\n  theirs: 78\n";
+    expect(problemsOf(text)).toEqual([
+      'reprise.yaml:4: failurePolicies.mine.recreateExitcodes: is not a field of a failure policy; did you mean "recreateExitCodes"?',
+      'reprise.yaml:5: failurePolicies.yours: has neither failExitCodes nor recreateExitCodes; write for example `recreateExitCodes: "80"`',
+      'reprise.yaml:6: failurePolicies.theirs: is not a map with failExitCodes and recreateExitCodes; write for example `recreateExitCodes: "80"`',
+    ]);
+    expect(problemsOf("failurePolicies:\n  mine:\n    failExitCodes: 40-300\n")).toEqual([
+      'reprise.yaml:3: failurePolicies.mine.failExitCodes: "40-300" goes beyond 255, the largest exit code; lower it',
+    ]);
+    expect(problemsOf("failurePolicies: [mine]")).toEqual([
+      expect.stringContaining(
+        "failurePolicies: expected a map from names to failExitCodes and recreateExitCodes, found the list",
+      ),
+    ]);
+  });
+
   it("lists the known settings when nothing is near", () => {
     expect(problemsOf("stuckPods:\n  replicas: 3\n")).toEqual([
-      "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: threshold)",
+      "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: enabled, threshold, brake)",
     ]);
   });
 

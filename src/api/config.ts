@@ -61,6 +61,12 @@ function problems(
       });
     });
   }
+  if (issue.code === "custom" && typeof issue.params?.["problem"] === "string") {
+    const { problem, fix } = issue.params;
+    const path = spell(issue.path);
+    const invalid = { file, line: lineOf(issue.path), path, problem: String(problem), fix: String(fix) };
+    return [new RepriseError("CONFIG_INVALID_POLICY", invalid)];
+  }
   const { setting, texts } = settingAt(issue.path);
   const expected = texts?.expected ?? "a map of settings";
   const fix =

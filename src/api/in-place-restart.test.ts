@@ -3,7 +3,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { asList, asMap, type Fields } from "./fields.ts";
-import { HISTORY_LIMIT, IN_PLACE_RESTART, PHASES, RESTART_REASONS, readInPlaceRestart } from "./in-place-restart.ts";
+import {
+  HISTORY_LIMIT,
+  IN_PLACE_RESTART,
+  PHASES,
+  RESTART_ACTIONS,
+  RESTART_REASONS,
+  readInPlaceRestart,
+} from "./in-place-restart.ts";
 
 const crd = asMap(parse(readFileSync("manifests/crd/reprise.dev_inplacerestarts.yaml", "utf8")));
 
@@ -23,6 +30,10 @@ describe("readInPlaceRestart", () => {
       history: [
         {
           cause: { reason: "ContainerExited", pod: "train-workers-0-1-abcde", container: "main", exitCode: 3 },
+          action: "RecreatePod",
+          target: "p1",
+          streak: { restarts: 5, slot: "train-workers-0/1", failures: 3 },
+          heldUntil: "2026-01-01T00:00:20.100Z",
           fromEpoch: 3,
           toEpoch: 4,
           counted: true,
@@ -82,10 +93,11 @@ describe("the CRD", () => {
     expect(version["name"]).toBe(IN_PLACE_RESTART.version);
   });
 
-  it("knows the same phases, restart reasons and bounds as the code", () => {
+  it("knows the same phases, restart reasons, actions and bounds as the code", () => {
     expect(at(status, "phase")["enum"]).toEqual(PHASES);
     expect(at(status, "history")["maxItems"]).toBe(HISTORY_LIMIT);
-    const cause = at(status, "history", "items", "properties", "cause", "properties");
-    expect(at(cause, "reason")["enum"]).toEqual(RESTART_REASONS);
+    const record = at(status, "history", "items", "properties");
+    expect(at(record, "cause", "properties", "reason")["enum"]).toEqual(RESTART_REASONS);
+    expect(at(record, "action")["enum"]).toEqual(RESTART_ACTIONS);
   });
 });

@@ -14,7 +14,7 @@ export const IN_PLACE_RESTART = {
 export const PHASES = ["Starting", "Running", "Restarting", "Completed", "Failed"] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Entries of the history that are kept: about 4 KB, and enough for escalation to see the same Pod fail again. */
+/** Entries of the history that are kept: about 6 KB, and enough for escalation to see the same Pod fail again. */
 export const HISTORY_LIMIT = 10;
 
 /** What made a group restart. */
@@ -48,8 +48,34 @@ export interface RestartSteps {
   readonly allRunning?: string;
 }
 
+/** What was done about a failure, gentlest first. */
+export const RESTART_ACTIONS = [
+  "RestartInPlace",
+  /** The Pod at fault is deleted, so that its slot gets a new one. */
+  "RecreatePod",
+  /** Its Job is made to fail, so that JobSet recreates everything by its own failure policy. */
+  "RecreateJobSet",
+  "FailJobSet",
+] as const;
+export type RestartAction = (typeof RESTART_ACTIONS)[number];
+
+/** Failures since a run last lasted long enough to count as progress, this one included. */
+export interface Streak {
+  /** Of the whole group. */
+  readonly restarts: number;
+  /** The slot that failed last, such as "train-workers-0/1" (Job and index), and how often in a row it was that one. */
+  readonly slot: string;
+  readonly failures: number;
+}
+
 export interface RestartRecord extends RestartSteps {
   readonly cause: RestartCause;
+  readonly action: RestartAction;
+  /** UID of the Pod or Job that the action removes. */
+  readonly target?: string;
+  readonly streak?: Streak;
+  /** The barrier is not lifted before this time, because the streak is long. */
+  readonly heldUntil?: string;
   /** The epoch that ended, and the one that the group restarted into once it is known. */
   readonly fromEpoch: number;
   readonly toEpoch?: number;
@@ -112,9 +138,16 @@ function readRecord(value: unknown): RestartRecord[] {
   const reason = RESTART_REASONS.find((known) => known === asMap(record["cause"])["reason"]);
   if (fromEpoch === undefined || reason === undefined) return [];
   const toEpoch = asCount(record["toEpoch"]);
+  const target = asText(record["target"]);
+  const streak = readStreak(record["streak"]);
+  const heldUntil = asText(record["heldUntil"]);
   return [
     {
       cause: readCause(reason, record["cause"]),
+      action: RESTART_ACTIONS.find((known) => known === record["action"]) ?? "RestartInPlace",
+      ...(target === undefined ? {} : { target }),
+      ...(streak === undefined ? {} : { streak }),
+      ...(heldUntil === undefined ? {} : { heldUntil }),
       fromEpoch,
       ...(toEpoch === undefined ? {} : { toEpoch }),
       counted: record["counted"] === true,
@@ -134,6 +167,16 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
     ...(container === undefined ? {} : { container }),
     ...(exitCode === undefined ? {} : { exitCode }),
   };
+}
+
+function readStreak(value: unknown): Streak | undefined {
+  const streak = asMap(value);
+  const restarts = asCount(streak["restarts"]);
+  const slot = asText(streak["slot"]);
+  const failures = asCount(streak["failures"]);
+  return restarts === undefined || slot === undefined || failures === undefined
+    ? undefined
+    : { restarts, slot, failures };
 }
 
 const STEPS = ["failureSeen", "deprecated", "allRestarted", "synced", "allRunning"] as const;

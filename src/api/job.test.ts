@@ -14,7 +14,7 @@ describe("readJob", () => {
         labels: { [JOBSET.replicatedJobKey]: "workers", [JOBSET.jobIndexKey]: "1" },
         ownerReferences: [{ kind: "JobSet", name: "train", uid: "j1", controller: true }],
       },
-      spec: { parallelism: 4, completions: 4, suspend: false },
+      spec: { parallelism: 4, completions: 4, suspend: false, activeDeadlineSeconds: 60 },
       status: { completedIndexes: "0,2-3", succeeded: 3, ready: 1, conditions: [] },
     });
     expect(job).toEqual({
@@ -26,6 +26,7 @@ describe("readJob", () => {
       replicatedJob: "workers",
       jobIndex: 1,
       suspended: false,
+      activeDeadlineSeconds: 60,
       parallelism: 4,
       completions: 4,
       completedIndexes: [

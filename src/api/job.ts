@@ -24,6 +24,7 @@ export interface Job extends Identity {
   readonly jobIndex?: number;
   readonly deletionTimestamp?: string;
   readonly suspended: boolean;
+  readonly activeDeadlineSeconds?: number;
   readonly parallelism: number;
   readonly completions?: number;
   readonly completedIndexes: readonly IndexRange[];
@@ -40,6 +41,7 @@ export function readJob(raw: unknown): Job {
   const controller = readController(raw);
   const deletionTimestamp = readDeletionTimestamp(raw);
   const completions = asCount(spec["completions"]);
+  const activeDeadlineSeconds = asCount(spec["activeDeadlineSeconds"]);
   const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
   return {
     ...readIdentity(raw),
@@ -48,6 +50,7 @@ export function readJob(raw: unknown): Job {
     ...(jobIndex === undefined ? {} : { jobIndex }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     suspended: spec["suspend"] === true,
+    ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
     parallelism: asCount(spec["parallelism"]) ?? 1,
     ...(completions === undefined ? {} : { completions }),
     completedIndexes: readIndexes(asText(status["completedIndexes"]) ?? ""),

@@ -21,16 +21,23 @@ export const ANNOTATION = {
   replicatedJobs: "reprise.dev/replicated-jobs",
   /** Comma-separated container names that are workers; default: all regular containers. */
   workerContainers: "reprise.dev/worker-containers",
+  /** Name of a failure policy, of the namespace or of the install. */
+  failurePolicy: "reprise.dev/failure-policy",
   failExitCodes: "reprise.dev/fail-exit-codes",
   recreateExitCodes: "reprise.dev/recreate-exit-codes",
   maxRestarts: "reprise.dev/max-restarts",
   escalateAfter: "reprise.dev/escalate-after",
+  /** "recreate" (default) | "continue": what happens when a Pod fails after others of its replicatedJob have succeeded. */
+  onPartialSuccess: "reprise.dev/on-partial-success",
   nodeLossGrace: "reprise.dev/node-loss-grace",
   agentCpu: "reprise.dev/agent-cpu",
   agentMemory: "reprise.dev/agent-memory",
   /** On a JobSet (copied to its Pods) or on a Pod. */
   safeToForcefullyDelete: "reprise.dev/safe-to-forcefully-delete",
 } as const;
+
+/** The ConfigMap in a namespace that holds its failure policies, one per key. The manifests grant this name and no other. */
+export const FAILURE_POLICIES_CONFIG_MAP = "reprise-failure-policies";
 
 /** Names that belong to JobSet (KEP-467). */
 export const JOBSET = {
@@ -54,6 +61,12 @@ export const JOBSET = {
 export const KUEUE = {
   safeToForcefullyTerminate: "kueue.x-k8s.io/safe-to-forcefully-terminate",
   safeToForcefullyDelete: "kueue.x-k8s.io/safe-to-forcefully-delete",
+} as const;
+
+/** What a Pod shows that was freed from a lost node. */
+export const FAILURE_RECOVERY = {
+  condition: "RepriseFailureRecovery",
+  reason: "ForcefullyDeleted",
 } as const;
 
 /** Label that the Job controller puts on the Pods of an Indexed Job. */

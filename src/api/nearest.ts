@@ -34,3 +34,22 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   }
   return found;
 }
+
+/** A Kubernetes name is no longer; what is was not mistyped, and is not worth comparing. */
+const MAX_NAME = 63;
+
+/** Enough to find the meant one among any real names, and a bound on the work that a hostile list can cause. */
+const MAX_CANDIDATES = 200;
+
+/** More would fill the screen. */
+const MAX_LISTED = 5;
+
+/** What to write instead of a name that is not among these; undefined when there are none. */
+export function suggestion(name: string, known: Iterable<string>): string | undefined {
+  const candidates = [...known].filter((each) => each.length <= MAX_NAME).slice(0, MAX_CANDIDATES);
+  if (candidates.length === 0) return undefined;
+  const meant = name.length > MAX_NAME ? undefined : nearest(name, candidates);
+  return meant === undefined
+    ? `use one of: ${candidates.slice(0, MAX_LISTED).join(", ")}`
+    : `did you mean ${JSON.stringify(meant)}?`;
+}

@@ -12,7 +12,7 @@ import {
   readIdentity,
   readLabels,
 } from "./metadata.ts";
-import { ANNOTATION, COMPLETION_INDEX_LABEL, JOBSET, KUEUE, LABEL } from "./names.ts";
+import { ANNOTATION, COMPLETION_INDEX_LABEL, FAILURE_RECOVERY, JOBSET, KUEUE, LABEL } from "./names.ts";
 
 export type ContainerState =
   | { readonly kind: "waiting"; readonly reason: string }
@@ -62,7 +62,6 @@ export function readPod(raw: unknown): Pod {
   const spec = asMap(asMap(raw)["spec"]);
   const status = asMap(asMap(raw)["status"]);
   const labels = readLabels(raw);
-  const annotations = readAnnotations(raw);
   const controller = readController(raw);
   const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
   const completionIndex = asIndex(labels[COMPLETION_INDEX_LABEL]);
@@ -77,7 +76,7 @@ export function readPod(raw: unknown): Pod {
     ...(jobIndex === undefined ? {} : { jobIndex }),
     ...(completionIndex === undefined ? {} : { completionIndex }),
     injected: labels[LABEL.injected] === "true",
-    safeToForcefullyDelete: FORCE_DELETE_OPT_INS.some((key) => annotations[key] === "true"),
+    safeToForcefullyDelete: readForceDeleteConsent(raw) !== undefined,
     epoch: readEpoch(asMap(asMap(asMap(raw)["metadata"])["annotations"])[JOBSET.epochAnnotation]),
     phase: readPhase(status["phase"]),
     reason: asText(status["reason"]) ?? "",
@@ -91,14 +90,28 @@ export function readPod(raw: unknown): Pod {
   };
 }
 
-/** Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left. A Pod has up to five more. */
-const KEPT_CONDITIONS: ReadonlySet<string> = new Set(["Ready", "PodScheduled", "DisruptionTarget"]);
+/**
+ * Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left, and our own that it was freed. A Pod has
+ * up to five more.
+ */
+const KEPT_CONDITIONS: ReadonlySet<string> = new Set([
+  "Ready",
+  "PodScheduled",
+  "DisruptionTarget",
+  FAILURE_RECOVERY.condition,
+]);
 
 const FORCE_DELETE_OPT_INS = [
   ANNOTATION.safeToForcefullyDelete,
   KUEUE.safeToForcefullyDelete,
   KUEUE.safeToForcefullyTerminate,
 ] as const;
+
+/** The annotation that says that this Pod may be forcefully deleted. */
+export function readForceDeleteConsent(raw: unknown): string | undefined {
+  const annotations = readAnnotations(raw);
+  return FORCE_DELETE_OPT_INS.find((key) => annotations[key] === "true");
+}
 
 function readPhase(value: unknown): Pod["phase"] {
   return value === "Pending" || value === "Running" || value === "Succeeded" || value === "Failed" ? value : "Unknown";

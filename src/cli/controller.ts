@@ -5,7 +5,9 @@ import { globalOptions } from "./options.ts";
 export function addController(program: Command): void {
   program
     .command("controller")
-    .description("reconcile the epochs of injected JobSets, and report those that were not injected")
+    .description(
+      "reconcile the epochs of injected JobSets, free Pods stuck on lost nodes, and report what was not injected",
+    )
     .action(async (_options: unknown, command: Command) => {
       const { randomUUID } = await import("node:crypto");
       const { hostname } = await import("node:os");
@@ -26,6 +28,8 @@ export function addController(program: Command): void {
         identity: `${hostname()}_${randomUUID()}`,
         leaderElection: config.controller.leaderElection,
         injection: config.injection,
+        stuckPods: config.stuckPods,
+        policy: config.controller,
         healthPort: config.controller.healthPort,
         log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "controller" }),
         registry: createRegistry(),

@@ -116,11 +116,15 @@ export function asJson(value: unknown, depth: number): Json {
 }
 
 function findJobSets(value: Json): FoundJobSet[] {
+  return objectsIn(value).filter(({ object }) => isJobSet(object));
+}
+
+/** The object that a document is, or the items of a List. */
+export function objectsIn(value: Json): { readonly path: Path; readonly object: JsonObject }[] {
   if (!isObject(value)) return [];
-  if (isJobSet(value)) return [{ path: [], object: value }];
-  if (value["kind"] !== "List" && value["kind"] !== `${JOBSET.kind}List`) return [];
+  if (!/^[A-Za-z]*List$/.test(textAt(value, "kind") ?? "")) return [{ path: [], object: value }];
   return listAt(value, "items").flatMap((item, index) =>
-    isObject(item) && isJobSet(item) ? [{ path: ["items", index], object: item }] : [],
+    isObject(item) ? [{ path: ["items", index], object: item }] : [],
   );
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import jsonPatch from "fast-json-patch";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { at } from "../../test/builders/injection.ts";
+import { at, policies } from "../../test/builders/injection.ts";
 import type { JsonObject } from "../api/admission.ts";
 import { defaultConfig } from "../api/config.ts";
 import { inject } from "../inject/inject.ts";
@@ -64,7 +64,8 @@ describe("reprise inject and the webhook's core agree", SLOW, () => {
     for (const name of inputs) {
       const path = join(process.cwd(), GOLDEN, name);
       const object: JsonObject = parseAllDocuments(readFileSync(path, "utf8"), { version: "1.1" })[0]?.toJS();
-      const outcome = inject({ operation: "CREATE", namespace: "default", object, config: defaultConfig.injection });
+      const config = defaultConfig.injection;
+      const outcome = inject({ operation: "CREATE", namespace: "default", object, config, policies });
       const expected = outcome.kind === "injected" ? patched(object, createPatch(object, outcome.object)) : object;
       const [json, yaml] = await Promise.all([
         cli.run(["inject", "-f", path, "-o", "json"]),

@@ -26,11 +26,13 @@ export function addInject(program: Command): void {
       const { loadConfig } = await import("../api/config-file.ts");
       const { RepriseError } = await import("../errors.ts");
       const { injectDocuments, print } = await import("./injection.ts");
+      const { policiesIn } = await import("./policies.ts");
       const { readSources } = await import("./sources.ts");
 
       const config = await loadConfig(globalOptions(command).config);
       const documents = await readSources(filename);
-      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, namespace);
+      const policies = policiesIn(documents, config.failurePolicies, namespace);
+      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, policies, namespace);
       for (const line of lines) process.stderr.write(`${line}\n`);
       // All or nothing: half of a file, piped into kubectl, would look like a success.
       if (refused > 0) throw new RepriseError("JOBSETS_REFUSED", { refused, jobSets });

@@ -3,6 +3,7 @@ import type { Json } from "../api/admission.ts";
 import { inject } from "../inject/inject.ts";
 import { createPatch } from "../inject/patch.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
+import type { PolicyLookup } from "../policy/lookup.ts";
 import { unifiedDiff } from "./diff.ts";
 import type { InputDocument } from "./documents.ts";
 import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine, warningLine } from "./report.ts";
@@ -29,10 +30,11 @@ type Answer =
 export function injectDocuments(
   documents: readonly InputDocument[],
   settings: InjectionSettings,
+  policies: PolicyLookup,
   namespace: string,
 ): Injected {
   const injected = documents.map((input) => {
-    const answers = locate([input]).map((at) => answer(at, settings, namespace));
+    const answers = locate([input]).map((at) => answer(at, settings, policies, namespace));
     return { input, answers, changes: answers.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
   });
   const answers = injected.flatMap((each) => each.answers);
@@ -44,13 +46,14 @@ export function injectDocuments(
   };
 }
 
-function answer(at: Located, settings: InjectionSettings, namespace: string): Answer {
+function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup, namespace: string): Answer {
   const { object, path } = at.jobSet;
   const request = {
     operation: "CREATE",
     namespace: namespaceOf(at.jobSet, namespace),
     object,
     config: settings,
+    policies,
   } as const;
   const outcome = inject(request);
   const warnings = outcome.warnings.map((warning) => warningLine(at, warning));

@@ -1,6 +1,7 @@
 // The work of `reprise validate` on documents that have been read, and how its verdicts are printed. Pure.
 import type { RuleResult, Verdict } from "../api/admission.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
+import type { PolicyLookup } from "../policy/lookup.ts";
 import { preview } from "../validate/preview.ts";
 import type { InputDocument } from "./documents.ts";
 import { findingLine, type Located, locate, nameOf, namespaceOf, warningLine } from "./report.ts";
@@ -15,11 +16,12 @@ export interface Judgement {
 export function judgeDocuments(
   documents: readonly InputDocument[],
   config: InjectionSettings,
+  policies: PolicyLookup,
   namespace: string,
 ): Judgement[] {
   return locate(documents).map((at) => {
     const { object } = at.jobSet;
-    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config }) };
+    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, policies }) };
   });
 }
 

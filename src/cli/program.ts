@@ -7,6 +7,7 @@ import { addController } from "./controller.ts";
 import { addInject } from "./inject.ts";
 import { addGlobalOptions } from "./options.ts";
 import { addSimulate } from "./simulate.ts";
+import { addStatus } from "./status.ts";
 import { addValidate } from "./validate.ts";
 import { addVersion } from "./version.ts";
 import { addWebhook } from "./webhook.ts";
@@ -26,6 +27,7 @@ export function createProgram(name: string): Command {
   addController(program);
   addInject(program);
   addSimulate(program);
+  addStatus(program);
   addValidate(program);
   addVersion(program);
   addWebhook(program);

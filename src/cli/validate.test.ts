@@ -78,6 +78,24 @@ describe("reprise validate", SLOW, () => {
     ]);
   });
 
+  it("knows the failure policies of the config file and of the ConfigMap among the documents", async () => {
+    const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
+    const policies =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\ndata:\n  mine: 'failExitCodes: 8'\n";
+    const named = (name: string) => `---\n${jobSetText(name, `{reprise.dev/failure-policy: ${name}}`)}`;
+    const text = `${policies}${named("ours")}${named("mine")}${named("theirs")}`;
+    const { stdout, stderr } = await cli.run(["validate", "-f", "-", "--config", config], text);
+    expect(stdout.match(/(?<=team\/)\w+: \w+/g)).toEqual(["ours: valid", "mine: valid", "theirs: invalid"]);
+    expect(stderr).toContain(
+      '"theirs" is not a failure policy of ConfigMap reprise-failure-policies of namespace team',
+    );
+    const injected = await cli.run(
+      ["inject", "-f", "-", "--config", config],
+      `${policies}${named("ours")}${named("mine")}`,
+    );
+    expect(injected.stdout.match(/(?<="exitCodes\\?":\{\\?"fail\\?":\\?")\d+/g)).toEqual(["7", "8"]);
+  });
+
   it("says which JobSets would be left alone, and why", async () => {
     const { stdout } = await cli.run(["validate", "-f", "-"], jobSetText("train", '{reprise.dev/inject: "false"}'));
     expect(stdout).toBe(

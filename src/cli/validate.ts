@@ -21,11 +21,13 @@ export function addValidate(program: Command): void {
       const { loadConfig } = await import("../api/config-file.ts");
       const { RepriseError } = await import("../errors.ts");
       const { judgeDocuments, messages, verdictsAsJson, verdictsAsText } = await import("./judgement.ts");
+      const { policiesIn } = await import("./policies.ts");
       const { readSources } = await import("./sources.ts");
 
       const config = await loadConfig(globalOptions(command).config);
       const documents = await readSources(filename);
-      const judgements = judgeDocuments(documents, config.injection, namespace);
+      const policies = policiesIn(documents, config.failurePolicies, namespace);
+      const judgements = judgeDocuments(documents, config.injection, policies, namespace);
       const ignored = documents.filter(({ jobSets, value }) => jobSets.length === 0 && value !== null).length;
       process.stdout.write(
         output === "json" ? verdictsAsJson(judgements, ignored, explain) : verdictsAsText(judgements, ignored, explain),

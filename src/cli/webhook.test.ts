@@ -28,7 +28,10 @@ async function startCommand(...flags: string[]): Promise<Command> {
   await volume.write(issue());
   const [port, healthPort] = [await freePort(), await freePort()];
   const config = join(volume.directory, "config.yaml");
-  await writeFile(config, JSON.stringify({ webhook: { port, healthPort, certDir: volume.directory } }));
+  await writeFile(
+    config,
+    JSON.stringify({ webhook: { port, healthPort, certDir: volume.directory, namespacedPolicies: "disabled" } }),
+  );
   const main = join(import.meta.dirname, "main.ts");
   const child = spawn(process.execPath, [main, "webhook", "--config", config, ...flags], { stdio: "ignore" });
   const exitCode = once(child, "exit").then(([code]) => Number(code));

@@ -1,7 +1,9 @@
 // `reprise webhook`: serves the two admission webhooks until it is told to end.
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Config } from "../api/config.ts";
 import { DURATION_FORM, type Milliseconds, parseDuration } from "../api/duration.ts";
-import { globalOptions } from "./options.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { type GlobalOptions, globalOptions } from "./options.ts";
 
 interface Options {
   readonly agentImage?: string;
@@ -44,20 +46,40 @@ export function addWebhook(program: Command): void {
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
       const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
-      const signal = endingSignal();
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
-      const cluster = await askCluster({ kubeconfig: options.kubeconfig, context: options.context }, log);
-      const webhook = await runWebhook({
-        ...config.webhook,
-        cores: withholdInjection(createCores({ injection }), () => cluster.lacks),
-        log,
-        registry: createRegistry(),
-        drain: { minMs: drainMin, maxMs: drainMax },
-      });
-      await signal;
-      await webhook.shutdown();
-      await cluster.stop();
+      const signal = endingSignal();
+      const cluster = await askCluster(options, log);
+      const policies =
+        config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
+      try {
+        const webhook = await runWebhook({
+          ...config.webhook,
+          cores: withholdInjection(
+            createCores({ ...config, injection }, policies?.watch.policiesOf),
+            () => cluster.lacks,
+          ),
+          ...(policies === undefined ? {} : { pending: policies.watch.pending }),
+          log,
+          registry: createRegistry(),
+          drain: { minMs: drainMin, maxMs: drainMax },
+        });
+        await signal;
+        await webhook.shutdown();
+      } finally {
+        await cluster.stop();
+        await policies?.watch.stop();
+        await policies?.client.close();
+      }
     });
+}
+
+async function watchPolicies({ kubeconfig, context }: GlobalOptions, { failurePolicies }: Config, log: Logger) {
+  const { connect } = await import("../kube/client.ts");
+  const { PolicyWatch } = await import("../webhook/policy-watch.ts");
+  const client = connect({ kubeconfig, context });
+  const watch = new PolicyWatch({ client, log, configured: failurePolicies });
+  await watch.start();
+  return { client, watch };
 }
 
 function duration(text: string): Milliseconds {

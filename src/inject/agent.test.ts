@@ -104,7 +104,8 @@ describe("the agent", () => {
 });
 
 const GUARANTEED = { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1000m", memory: "1024Mi" } };
-const OWN = { cpu: "100m", memory: "64Mi" };
+const FIXED = { cpu: "100m", memory: "64Mi" };
+const FLEXIBLE = { requests: { cpu: "10m", memory: "64Mi" }, limits: { memory: "64Mi" } };
 
 describe("the agent's resources", () => {
   it.each<[string, JsonObject[], JsonObject[]]>([
@@ -116,7 +117,7 @@ describe("the agent's resources", () => {
       containers: containers.map((fields, index) => container(`c${index}`, fields)),
       initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
     });
-    expect(at(agentOf(object.build()), "resources")).toEqual({ requests: OWN, limits: OWN });
+    expect(at(agentOf(object.build()), "resources")).toEqual({ requests: FIXED, limits: FIXED });
   });
 
   it.each<[string, JsonObject[], JsonObject[]]>([
@@ -130,7 +131,7 @@ describe("the agent's resources", () => {
       containers: containers.map((fields, index) => container(`c${index}`, fields)),
       initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
     });
-    expect(at(agentOf(object.build()), "resources")).toEqual({ requests: OWN, limits: { memory: "64Mi" } });
+    expect(at(agentOf(object.build()), "resources")).toEqual(FLEXIBLE);
   });
 
   it("follow the annotations", () => {

@@ -37,7 +37,7 @@ export function agentFacts({ podSpec }: Template, workers: readonly JsonObject[]
 export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: AgentContext): JsonObject {
   const { hostNetwork, asRoot, share } = facts;
   const { agentPort: port, agentResources: usual } = settings;
-  const resources = agentResources(share, inputs.agentCpu ?? usual.cpu, inputs.agentMemory ?? usual.memory);
+  const resources = agentResources(share, usual, inputs);
   return {
     name: AGENT.container,
     image: settings.agentImage,

@@ -3,7 +3,7 @@
 // `metadata: {}`, "0.5" CPU spelled "500m". A client that sends the same file again sends none of them. Taken literally
 // that is a change, and the generation would grow on every apply.
 import type { Json, JsonObject } from "../api/admission.ts";
-import { quantityValue } from "./quantity-value.ts";
+import { quantityValue } from "../api/quantity.ts";
 
 /** Structs that Go always writes, and maps, where an empty one means nothing. Elsewhere `{}` has a meaning (emptyDir). */
 const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set([

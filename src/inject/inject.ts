@@ -3,18 +3,19 @@
 import type { Finding, InjectionOutcome, JsonObject, SkipReason } from "../api/admission.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
 import { failJobSetRule } from "../policy/compile.ts";
+import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
 import { type AgentContext, checkAgentName } from "./agent.ts";
 import { additionsBuilder } from "./build.ts";
 import { checkRuleName, withFailJobSetRule } from "./failure-policy.ts";
-import { readInputs, shown } from "./inputs.ts";
+import { type FindPolicy, readInputs, shown } from "./inputs.ts";
 import { checkPodFailureRules, checkSlots } from "./job.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "./json.ts";
 import { Overwrites } from "./overwrites.ts";
 import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
 import { checkOperatingSystem } from "./pod.ts";
 import { protocolOf } from "./protocol.ts";
-import { readRecord, sameInputs, writeRecord } from "./record.ts";
+import { readRecord, recordedInputs, sameInputs, writeRecord } from "./record.ts";
 import { isInjected, restore } from "./restore.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { readTemplate } from "./template.ts";
@@ -29,6 +30,15 @@ export interface InjectionRequest {
   /** The stored object, on UPDATE. */
   readonly oldObject?: JsonObject;
   readonly config: InjectionSettings;
+  /** Failure policies by name; left out, no name is known. */
+  readonly policies?: PolicyLookup;
+}
+
+const NO_POLICIES = createPolicyLookup({ configured: new Map() });
+
+/** The lookup as it is for JobSets of the request's namespace. */
+export function policiesOf({ namespace, policies = NO_POLICIES }: InjectionRequest): FindPolicy {
+  return (name) => policies(namespace, name);
 }
 
 /** The value of managedBy that means JobSet's own controller. */
@@ -41,8 +51,8 @@ export function inject(request: InjectionRequest): InjectionOutcome {
   const { object, oldObject, operation } = request;
   if (!isJobSet(object)) return skipped("not-a-jobset");
   if ([object, oldObject].some(isBeingDeleted)) return skipped("being-deleted");
-  if (operation === "UPDATE") return restore(object, oldObject ?? {});
-  return skipOnCreate(request) ?? injectNew(object, request.config);
+  if (operation === "UPDATE") return restore(object, oldObject ?? {}, policiesOf(request));
+  return skipOnCreate(request) ?? injectNew(request);
 }
 
 function isJobSet(object: JsonObject): boolean {
@@ -81,12 +91,13 @@ function leftovers(spec: JsonObject): string[] {
   ];
 }
 
-function injectNew(object: JsonObject, settings: InjectionSettings): InjectionOutcome {
+function injectNew(request: InjectionRequest): InjectionOutcome {
+  const { object, config: settings } = request;
   const errors: Finding[] = [];
-  const inputs = readInputs(object, errors);
+  const inputs = readInputs(object, errors, policiesOf(request));
   const record = readRecord(object);
   const written = objectAt(object, "spec") ?? {};
-  const spec = record === undefined || sameInputs(record.inputs, inputs.texts) ? written : withdraw(written, record);
+  const spec = record === undefined || sameInputs(recordedInputs(record), inputs) ? written : withdraw(written, record);
   const context: AgentContext = { settings, inputs, protocol: protocolOf(spec) };
   const jobs = listAt(spec, "replicatedJobs");
   const participants = findParticipants(jobs, inputs, errors);
@@ -106,8 +117,9 @@ function injectNew(object: JsonObject, settings: InjectionSettings): InjectionOu
   const targets = participants.length === jobs.length ? [] : participants.map(({ template }) => template.name);
   const injected = failsJobSet ? withFailJobSetRule(templates, failJobSetRule(targets)) : templates;
   const { agentImage, imagePullSecrets } = settings;
+  const exitCodes = inputs.texts[ANNOTATION.failurePolicy] === undefined ? undefined : inputs.policy;
   const status = writeRecord(
-    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts },
+    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts, exitCodes },
     participants.length,
   );
   return {

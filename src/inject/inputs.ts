@@ -2,10 +2,11 @@
 import type { Finding, JsonObject } from "../api/admission.ts";
 import { DURATION_FORM, parseDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/names.ts";
-import { isQuantity } from "../api/quantity.ts";
-import { type ExitCodePolicy, parseExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import { quantityValue } from "../api/quantity.ts";
+import { type ExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import type { PolicyAnswer } from "../policy/lookup.ts";
+import { resolveExitCodes } from "../policy/resolve.ts";
 import { objectAt, textAt } from "./json.ts";
-import { quantityValue } from "./quantity-value.ts";
 
 /** The annotations that shape an injection, as they were written; kept in the record of what was done. */
 export type InputTexts = { readonly [key: string]: string };
@@ -14,6 +15,7 @@ export type InputTexts = { readonly [key: string]: string };
 export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.replicatedJobs,
   ANNOTATION.workerContainers,
+  ANNOTATION.failurePolicy,
   ANNOTATION.failExitCodes,
   ANNOTATION.recreateExitCodes,
   ANNOTATION.nodeLossGrace,
@@ -22,8 +24,12 @@ export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.safeToForcefullyDelete,
 ];
 
+/** What a failure policy's name stands for. */
+export type FindPolicy = (name: string) => PolicyAnswer;
+
 export interface Inputs {
   readonly texts: InputTexts;
+  /** The named policy and the annotations together. */
   readonly policy: ExitCodePolicy;
   /** Names as written; undefined means all. */
   readonly replicatedJobs: ReadonlySet<string> | undefined;
@@ -38,8 +44,8 @@ export interface Inputs {
 const LEAST_MEMORY = "1Mi";
 
 /** A user's inputs. Where something is wrong there is a finding, and the value reads as not given. */
-export function readInputs(object: JsonObject, errors: Finding[]): Inputs {
-  return inputsOf(inputTexts(object), errors);
+export function readInputs(object: JsonObject, errors: Finding[], find: FindPolicy): Inputs {
+  return inputsOf(inputTexts(object), errors, find);
 }
 
 export function inputTexts(object: JsonObject): InputTexts {
@@ -52,8 +58,8 @@ export function inputTexts(object: JsonObject): InputTexts {
   return texts;
 }
 
-export function inputsOf(texts: InputTexts, errors: Finding[]): Inputs {
-  const parsed = parseExitCodePolicy(texts);
+export function inputsOf(texts: InputTexts, errors: Finding[], find: FindPolicy): Inputs {
+  const parsed = resolveExitCodes(texts, find);
   if (!parsed.ok) errors.push(...parsed.errors);
   return {
     texts,
@@ -74,7 +80,11 @@ function names(texts: InputTexts, key: string, kind: string, errors: Finding[]):
   found.delete("");
   if (found.size > 0) return found;
   errors.push(
-    finding("participation", key, `names no ${kind}; list names separated by commas, or remove it to mean all`),
+    finding(
+      "participation",
+      key,
+      `${shown(text)} names no ${kind}; list names separated by commas, or remove it to mean all`,
+    ),
   );
   return undefined;
 }
@@ -83,7 +93,13 @@ function graceSeconds(text: string | undefined, errors: Finding[]): number | und
   if (text === undefined) return undefined;
   const span = parseDuration(text);
   if (span !== undefined) return Math.ceil(span / 1_000);
-  errors.push(finding("node-loss-grace", ANNOTATION.nodeLossGrace, `${shown(text)} is not ${DURATION_FORM}`));
+  errors.push(
+    finding(
+      "node-loss-grace",
+      ANNOTATION.nodeLossGrace,
+      `${shown(text)} is not ${DURATION_FORM}; write a number with its unit`,
+    ),
+  );
   return undefined;
 }
 
@@ -96,7 +112,7 @@ function quantity(
 ): string | undefined {
   const text = texts[key];
   if (text === undefined) return undefined;
-  const value = isQuantity(text) ? quantityValue(text) : undefined;
+  const value = quantityValue(text);
   if (value !== undefined && value > 0n && value >= (quantityValue(least) ?? 0n)) return text;
   const above = least === "0" ? "above 0" : `of at least ${least}`;
   errors.push(

@@ -1,7 +1,7 @@
 // Which replicatedJobs take part, and which of their containers are workers. Pure.
 import type { Finding, Json } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
-import { nearest } from "../api/nearest.ts";
+import { suggestion } from "../api/nearest.ts";
 import { findAgent } from "./agent.ts";
 import { type Inputs, shown } from "./inputs.ts";
 import type { Protocol } from "./protocol.ts";
@@ -15,11 +15,7 @@ export interface Participant {
   readonly workers: readonly string[];
 }
 
-/** A Kubernetes name is no longer; what is was not mistyped, and is not worth comparing. */
-const MAX_NAME = 63;
-
-/** Enough to find the meant one in any real JobSet, and a bound on the work that a hostile one can cause. */
-const MAX_CANDIDATES = 200;
+/** Of the names that do not exist, so many are reported: more would be noise. */
 const MAX_UNKNOWN = 5;
 
 export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participant[] {
@@ -88,20 +84,12 @@ function withoutWorker(index: number, template: Template): Finding {
 }
 
 function unknown(key: string, kind: string, names: Iterable<string>, known: ReadonlySet<string>): Finding[] {
-  const candidates = [...known].filter((name) => name.length <= MAX_NAME).slice(0, MAX_CANDIDATES);
   return [...names]
     .filter((name) => !known.has(name))
     .slice(0, MAX_UNKNOWN)
-    .map((name) => {
-      const meant = name.length > MAX_NAME ? undefined : nearest(name, candidates);
-      const fix =
-        meant === undefined
-          ? `use one of: ${candidates.slice(0, MAX_UNKNOWN).join(", ")}`
-          : `did you mean ${JSON.stringify(meant)}?`;
-      return {
-        rule: "participation",
-        path: `metadata.annotations[${key}]`,
-        message: `${shown(name)} is not a ${kind} of this JobSet; ${fix}`,
-      };
-    });
+    .map((name) => ({
+      rule: "participation",
+      path: `metadata.annotations[${key}]`,
+      message: `${shown(name)} is not a ${kind} of this JobSet; ${suggestion(name, known) ?? "remove it"}`,
+    }));
 }

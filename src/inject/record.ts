@@ -4,7 +4,8 @@
 import type { JsonObject } from "../api/admission.ts";
 import { AGENT, ANNOTATION } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
-import { type InputTexts, inputTexts, SHAPING_ANNOTATIONS } from "./inputs.ts";
+import { type ExitCodePolicy, readClasses, spell } from "../policy/exit-codes.ts";
+import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "./inputs.ts";
 import { isObject, listAt, objectAt, textAt } from "./json.ts";
 import type { Protocol } from "./protocol.ts";
 
@@ -14,6 +15,8 @@ export interface InjectionRecord {
   /** Secrets that injection may have added. */
   readonly imagePullSecrets: readonly string[];
   readonly inputs: InputTexts;
+  /** What a named failure policy and the annotations beside it came to; a policy may change, a live JobSet does not. */
+  readonly exitCodes: ExitCodePolicy | undefined;
 }
 
 export function writeRecord(record: InjectionRecord, replicatedJobs: number): string {
@@ -25,6 +28,9 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     // A count: ten thousand names would not fit into an annotation.
     replicatedJobs,
     inputs: record.inputs,
+    ...(record.exitCodes === undefined
+      ? {}
+      : { exitCodes: { fail: spell(record.exitCodes.fail), recreate: spell(record.exitCodes.recreate) } }),
   });
 }
 
@@ -44,16 +50,44 @@ export function readRecord(object: JsonObject): InjectionRecord | undefined {
     agentImage: textAt(status, "agentImage") ?? "",
     imagePullSecrets: listAt(objectAt(status, "added"), "imagePullSecrets").filter((name) => typeof name === "string"),
     inputs: texts,
+    exitCodes: readExitCodes(objectAt(status, "exitCodes")),
   };
 }
 
-/** The inputs of a stored JobSet. Somebody may have removed the record while the webhook was down; the annotations stay. */
-export function recordedInputs(object: JsonObject): InputTexts {
-  return readRecord(object)?.inputs ?? inputTexts(object);
+function readExitCodes(written: JsonObject | undefined): ExitCodePolicy | undefined {
+  if (written === undefined) return undefined;
+  // An empty class is written as empty text, which is no list of codes where a user writes it.
+  const textOf = (of: keyof ExitCodePolicy) => textAt(written, of) || undefined;
+  const read = readClasses(
+    { fail: textOf("fail"), recreate: textOf("recreate") },
+    { fail: "fail", recreate: "recreate" },
+  );
+  return read.ok ? read.policy : undefined;
 }
 
-export function sameInputs(a: InputTexts, b: InputTexts): boolean {
-  return SHAPING_ANNOTATIONS.every((key) => a[key] === b[key]);
+export function recordedInputs(record: InjectionRecord): Inputs {
+  return inputsOf(record.inputs, [], recordedPolicy(record));
+}
+
+/** The inputs of a stored JobSet. Somebody may have removed the record while the webhook was down; the annotations stay. */
+export function storedInputs(object: JsonObject, find: FindPolicy): Inputs {
+  const record = readRecord(object);
+  return record === undefined ? readInputs(object, [], find) : recordedInputs(record);
+}
+
+/** Answers as the policies were when the record was written, and for names that it does not know by `find`. */
+export function recordedPolicy(record: InjectionRecord | undefined, find: FindPolicy = unrecorded): FindPolicy {
+  return (name) =>
+    record?.exitCodes !== undefined && record.inputs[ANNOTATION.failurePolicy] === name
+      ? { kind: "found", policy: record.exitCodes }
+      : find(name);
+}
+
+const unrecorded: FindPolicy = () => ({ kind: "unknown", places: `the record ${ANNOTATION.status}`, known: [] });
+
+export function sameInputs(a: Inputs, b: Inputs): boolean {
+  const codes = ({ policy }: Inputs) => `${spell(policy.fail)} ${spell(policy.recreate)}`;
+  return SHAPING_ANNOTATIONS.every((key) => a.texts[key] === b.texts[key]) && codes(a) === codes(b);
 }
 
 function parseObject(text: string): JsonObject | undefined {

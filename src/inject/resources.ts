@@ -1,8 +1,10 @@
 // The agent's share of CPU and memory, chosen so that the Pod keeps its quality of service. Pure.
 import type { JsonObject } from "../api/admission.ts";
 import { AGENT } from "../api/names.ts";
+import { quantityValue } from "../api/quantity.ts";
+import type { Inputs } from "./inputs.ts";
 import { isObject, listAt, objectAt } from "./json.ts";
-import { quantityValue } from "./quantity-value.ts";
+import type { InjectionSettings } from "./settings.ts";
 
 /** The two resources that make a Pod's class. */
 const COUNTED = ["cpu", "memory"] as const;
@@ -20,9 +22,16 @@ export function agentShare(podSpec: JsonObject, chosen: boolean): AgentShare {
   return isGuaranteed(podSpec) ? "fixed" : "flexible";
 }
 
-export function agentResources(share: AgentShare, cpu: string, memory: string): JsonObject | undefined {
+/** What the user wrote comes before what is usual. */
+export function agentResources(
+  share: AgentShare,
+  usual: InjectionSettings["agentResources"],
+  { agentCpu, agentMemory: memory = usual.memory }: Pick<Inputs, "agentCpu" | "agentMemory">,
+): JsonObject | undefined {
   if (share === "none") return undefined;
-  return { requests: { cpu, memory }, limits: share === "fixed" ? { cpu, memory } : { memory } };
+  if (share === "flexible") return { requests: { cpu: agentCpu ?? usual.cpu, memory }, limits: { memory } };
+  const both = { cpu: agentCpu ?? usual.guaranteedCpu, memory };
+  return { requests: both, limits: both };
 }
 
 function hasPodResources(podSpec: JsonObject): boolean {

@@ -23,6 +23,7 @@ const SHAPES: readonly [string, () => JobSetBuilder][] = [
     "one with every annotation",
     () =>
       jobSet()
+        .annotation(ANNOTATION.failurePolicy, "cuda-default")
         .annotation(ANNOTATION.failExitCodes, "40-50,137")
         .annotation(ANNOTATION.recreateExitCodes, "7")
         .annotation(ANNOTATION.nodeLossGrace, "30s")
@@ -106,7 +107,7 @@ describe.each(SHAPES)("an update of %s", (_shape, builder) => {
       agentPort: 9_999,
       restartExitCode: 1,
       imagePullSecrets: ["new"],
-      agentResources: { cpu: "1", memory: "1Gi" },
+      agentResources: { cpu: "1", guaranteedCpu: "2", memory: "1Gi" },
     };
     expect(injected(update(withCrdDefaults(builder().build()), live, other))["spec"]).toEqual(live["spec"]);
   });

@@ -7,23 +7,23 @@ import { withAdditions } from "./additions.ts";
 import { findAgent } from "./agent.ts";
 import { equivalent } from "./equivalent.ts";
 import { storedFailJobSetRule, withFailJobSetRule } from "./failure-policy.ts";
-import { type Inputs, type InputTexts, inputsOf, inputTexts, SHAPING_ANNOTATIONS } from "./inputs.ts";
+import { type FindPolicy, type Inputs, type InputTexts, inputTexts, SHAPING_ANNOTATIONS } from "./inputs.ts";
 import { withJobSetDefaults, withReplicatedJobDefaults } from "./jobset-defaults.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "./json.ts";
 import { Overwrites } from "./overwrites.ts";
 import { readBackAdditions } from "./read-back.ts";
-import { readRecord, recordedInputs, sameInputs } from "./record.ts";
+import { readRecord, recordedInputs, sameInputs, storedInputs } from "./record.ts";
 import { podPath, readTemplate } from "./template.ts";
 import { withdraw } from "./withdraw.ts";
 
-export function restore(object: JsonObject, stored: JsonObject): InjectionOutcome {
+export function restore(object: JsonObject, stored: JsonObject, find: FindPolicy): InjectionOutcome {
   const storedSpec = objectAt(stored, "spec") ?? {};
   if (!isInjected(storedSpec)) return createdWithoutInjection(object);
-  const texts = recordedInputs(stored);
+  const inputs = storedInputs(stored, find);
   const overwrites = new Overwrites();
-  const templates = new Templates(storedSpec, inputsOf(texts, []), readRecord(stored)?.imagePullSecrets ?? []);
+  const templates = new Templates(storedSpec, inputs, readRecord(stored)?.imagePullSecrets ?? []);
   const spec = withObject(object, "spec", (sent) => {
-    const written = withoutStaleParts(object, sent, texts);
+    const written = withoutStaleParts(object, sent, inputs);
     const rule = storedFailJobSetRule(storedSpec);
     const ruled = rule === undefined ? written : withFailJobSetRule(written, rule);
     const restored = withList(withJobSetDefaults(ruled, storedSpec), "replicatedJobs", (jobs) =>
@@ -31,14 +31,14 @@ export function restore(object: JsonObject, stored: JsonObject): InjectionOutcom
     );
     return withStoredSpelling(restored, storedSpec);
   });
-  const warnings = [...changedInputs(object, texts), ...overwrites.warnings(), ...templates.warnings()];
+  const warnings = [...changedInputs(object, inputs.texts), ...overwrites.warnings(), ...templates.warnings()];
   return { kind: "injected", object: withMarks(spec, stored), warnings };
 }
 
 /** The file of somebody who copied an injected JobSet and changed its annotations has the parts of the original in it. */
-function withoutStaleParts(object: JsonObject, spec: JsonObject, stored: InputTexts): JsonObject {
+function withoutStaleParts(object: JsonObject, spec: JsonObject, stored: Inputs): JsonObject {
   const record = readRecord(object);
-  return record === undefined || sameInputs(record.inputs, stored) ? spec : withdraw(spec, record);
+  return record === undefined || sameInputs(recordedInputs(record), stored) ? spec : withdraw(spec, record);
 }
 
 export function isInjected(spec: JsonObject): boolean {

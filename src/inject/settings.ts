@@ -7,7 +7,7 @@ export interface InjectionSettings {
   readonly agentPullPolicy: "IfNotPresent" | "Always" | "Never";
   /** Names of Secrets, added to those of each Pod. */
   readonly imagePullSecrets: readonly string[];
-  readonly agentResources: { readonly cpu: string; readonly memory: string };
+  readonly agentResources: { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
   readonly agentPort: number;
   /** With this code an agent asks for the restart of its Pod. */
   readonly restartExitCode: number;

@@ -5,7 +5,6 @@ import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../api/names.ts";
 import type { Additions } from "./additions.ts";
 import { equivalent } from "./equivalent.ts";
 import { withoutFailJobSetRule } from "./failure-policy.ts";
-import { inputsOf } from "./inputs.ts";
 import {
   isObject,
   listAt,
@@ -19,7 +18,7 @@ import {
 } from "./json.ts";
 import { DEFAULT_CONTAINER } from "./pod.ts";
 import { readBackAdditions } from "./read-back.ts";
-import type { InjectionRecord } from "./record.ts";
+import { type InjectionRecord, recordedInputs } from "./record.ts";
 import { changeJob, changePod } from "./template.ts";
 
 /**
@@ -27,7 +26,7 @@ import { changeJob, changePod } from "./template.ts";
  * the user had there is not known.
  */
 export function withdraw(spec: JsonObject, record: InjectionRecord): JsonObject {
-  const inputs = inputsOf(record.inputs, []);
+  const inputs = recordedInputs(record);
   const templates = withList(spec, "replicatedJobs", (jobs) =>
     mapShared(jobs, (job) => {
       const additions = readBackAdditions(job, inputs, record.imagePullSecrets);

@@ -23,6 +23,8 @@ import { type KubeConfigSource, loadKubeConfig } from "./kubeconfig.ts";
 import { type Method, Transport } from "./transport.ts";
 
 export const MERGE_PATCH = "application/merge-patch+json";
+/** Lists of built-in types are merged by their keys, such as conditions by their type. */
+export const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
 export const JSON_PATCH = "application/json-patch+json";
 /** Server-side apply; JSON is YAML. */
 export const APPLY_PATCH = "application/apply-patch+yaml";

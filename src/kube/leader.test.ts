@@ -36,6 +36,7 @@ test("one of two candidates leads, and the other waits as long as it renews", as
   const b = candidate("b");
   await clock.advance(120_000);
   expect([a.isLeader(), b.isLeader()]).toEqual([true, false]);
+  expect([a.holder, b.holder]).toEqual(["a", "a"]);
   expect(a.signal.aborted).toBe(false);
   expect(b.signal.aborted).toBe(true);
   expect(store.spec).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });

@@ -84,6 +84,11 @@ export class LeaderElection {
     return this.#term !== undefined && this.#clock.now() < this.#term.validUntil;
   }
 
+  /** Who holds the Lease, as last seen; "" when nobody does or none was seen yet. */
+  get holder(): string {
+    return this.#observed === undefined ? "" : holderOf(this.#observed.lease);
+  }
+
   /** Aborts with the current term; already aborted for a process that does not lead. Pass it to every write. */
   get signal(): AbortSignal {
     return this.#term !== undefined && this.isLeader() ? this.#term.abort.signal : AbortSignal.abort();

@@ -22,9 +22,9 @@ describe("exit-code classes", () => {
   });
 
   it.each([
-    ["", "has an empty part"],
-    ["40,,50", "has an empty part"],
-    ["40,", "has an empty part"],
+    ["", "is empty; write codes and ranges"],
+    ["40,,50", '"40,,50" has nothing on one side of a comma'],
+    ["40,", '"40," has nothing on one side of a comma'],
     ["0", '"0" names 0, which is success'],
     ["0-5", '"0-5" names 0'],
     ["256", '"256" goes beyond 255'],
@@ -62,7 +62,7 @@ describe("exit-code classes", () => {
       [ANNOTATION.failExitCodes]: "1-200",
       [ANNOTATION.recreateExitCodes]: "201-255",
     });
-    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("names 255 codes");
+    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("255 codes are in a class");
   });
 
   it("answers hostile text without reading all of it", () => {

@@ -12,12 +12,14 @@ import {
   observePod,
 } from "../../controller/observe.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
+import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
 import type { Refusal, StoredObject } from "./api-server.ts";
-import { JOB_SET } from "./workload.ts";
+import { JOB_SET, type Workload } from "./workload.ts";
 import type { World } from "./world.ts";
 
 export class ControllerProcess {
   readonly #world: World;
+  readonly #workload: Workload;
   readonly #name: string;
   readonly #group: Group = newGroup();
   readonly #stops: (() => void)[] = [];
@@ -27,8 +29,9 @@ export class ControllerProcess {
   #writing = false;
   #wakeAt = Number.POSITIVE_INFINITY;
 
-  constructor(world: World, name: string) {
+  constructor(world: World, workload: Workload, name: string) {
     this.#world = world;
+    this.#workload = workload;
     this.#name = name;
     world.tell(name, "starts");
     this.#list();
@@ -119,7 +122,7 @@ export class ControllerProcess {
   }
 
   #decide(): void {
-    const { decision, reports, wakeAt } = decide(this.#group, this.#world.clock);
+    const { decision, reports, wakeAt } = decide(this.#group, this.#world.clock, DEFAULT_RESTART_POLICY);
     for (const { pod, text } of reports) noteReported(this.#group, pod.uid, text);
     if (wakeAt !== undefined && wakeAt < this.#wakeAt) {
       this.#wakeAt = wakeAt;
@@ -174,6 +177,12 @@ export class ControllerProcess {
         if (decision.status === undefined) return "done";
         return this.#write(decision.status, stored, object);
       }
+      case "delete-pod":
+        this.#world.tell(this.#name, `deletes Pod ${decision.pod.name}`);
+        return this.#workload.deletePod(decision.pod.uid, { disrupted: false, forced: false }) ? "done" : "not-found";
+      case "fail-job":
+        this.#world.tell(this.#name, `fails Job ${decision.job.name}`);
+        return this.#workload.failJob(decision.job.uid) ? "done" : "not-found";
       case "write":
         return this.#write(decision.status, stored, object);
     }

@@ -1,16 +1,12 @@
 // One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
 // the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
-import { AGENT } from "../api/names.ts";
-import type { ContainerState, ContainerStatus, Pod } from "../api/pod.ts";
+import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
+import { type PodStatus, podStatus } from "./pod-status.ts";
 import type { World } from "./world.ts";
-
-export const WORKER = "main";
 
 /** The kubelet looks for exited containers once a second. */
 const RELIST_MS = 1_000;
-
-type Status = Pick<Pod, "phase" | "containers" | "conditions">;
 
 export class PodOnNode {
   readonly #world: World;
@@ -26,7 +22,7 @@ export class PodOnNode {
   /** A restart of all containers, or the end of the Pod, is under way. */
   #changing = false;
   #gone = false;
-  #unsent: Status | undefined;
+  #unsent: PodStatus | undefined;
 
   constructor(world: World, pod: Pod, slot: string) {
     this.#world = world;
@@ -176,33 +172,17 @@ export class PodOnNode {
   }
 
   #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {
-    const isReady = phase === "Running" && worker.kind === "running";
     const waits = this.#unsent !== undefined;
-    this.#unsent = {
-      phase,
-      conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason: "", message: "" }],
-      containers: [
-        this.#container(AGENT.container, true, agent ?? { kind: "unknown" }, `${this.#uid}-agent-${this.#incarnation}`),
-        this.#container(WORKER, false, worker, workerId),
-      ],
-    };
+    this.#unsent = podStatus(phase, {
+      agent: agent ?? { kind: "unknown" },
+      agentId: `${this.#uid}-agent-${this.#incarnation}`,
+      worker,
+      workerId,
+      restarts: this.#restarts,
+    });
     // Usually at once; now and then a busy kubelet takes long enough for a whole restart to pass.
     const most = this.#world.random.chance(0.15) ? 5_000 : 100;
     if (!waits) this.#world.after(5, most, () => this.#send());
-  }
-
-  #container(name: string, init: boolean, state: ContainerState, id: string | undefined): ContainerStatus {
-    const isUp = state.kind === "running";
-    const hasId = id !== undefined && state.kind !== "waiting" && state.kind !== "unknown";
-    return {
-      name,
-      init,
-      restartCount: this.#restarts,
-      started: isUp,
-      ready: isUp,
-      state,
-      ...(hasId ? { containerID: id } : {}),
-    };
   }
 
   #send(): void {

@@ -75,9 +75,26 @@ describe("the protocol", () => {
   });
 
   // They found disruptions and suspensions counted that came before the sync, or while no controller ran; and a stage held
-  // for ever because the sync was seen only after the workers it had started.
-  it.each([103, 202, 587, 983, 1320, 1489])("holds for seed %i, which once failed", (seed) => {
+  // for ever because the sync was seen only after the workers it had started; and a barrier lifted for Pods that JobSet was
+  // about to recreate.
+  it.each([103, 202, 587, 983, 1320, 1489, 1623])("holds for seed %i, which once failed", (seed) => {
     expectGood(seed, playSeed(seed));
+  });
+
+  it("walks the ladder with a worker that fails again and again: a new Pod, then every Job anew", () => {
+    const faults = [1, 2, 3, 4, 5, 6].map((minute) => ({ kind: "kill-worker", at: minute * 60_000 }) as const);
+    for (const seed of SEEDS) {
+      const result = playScenario({ seed, pods: 1, faults });
+      expectGood(seed, result);
+      const rungs = result.moments.flatMap(
+        ({ what }) => /^(deletes Pod|fails Job|recreates every Job)/.exec(what)?.[0] ?? [],
+      );
+      expect({ seed, rungs, restarts: result.restarts }).toEqual({
+        seed,
+        rungs: ["deletes Pod", "fails Job", "recreates every Job"],
+        restarts: 5,
+      });
+    }
   });
 
   it("fails the JobSet when its budget is spent", () => {

@@ -41,7 +41,7 @@ class Run {
     this.#world = new World(seed);
     this.#workload = new Workload(this.#world, shape);
     this.#workload.lookAgain();
-    this.#controller = new ControllerProcess(this.#world, "controller-1");
+    this.#controller = new ControllerProcess(this.#world, this.#workload, "controller-1");
   }
 
   play(faults: readonly Fault[]): RunResult {
@@ -186,11 +186,11 @@ class Run {
     if (overlapMs === 0) {
       old.kill();
       this.#world.after(500, 6_000, () => {
-        this.#controller = new ControllerProcess(this.#world, name);
+        this.#controller = new ControllerProcess(this.#world, this.#workload, name);
       });
       return;
     }
-    this.#controller = new ControllerProcess(this.#world, name);
+    this.#controller = new ControllerProcess(this.#world, this.#workload, name);
     this.#world.schedule.after(overlapMs, () => old.kill());
   }
 }

@@ -1,11 +1,15 @@
 // JobSet's controller and the Job controller of the simulation: they create Jobs in startup order and Pods for every open
-// index, replace lost Pods after the usual delay, suspend, resume and complete.
+// index, replace lost Pods after the usual delay, suspend, resume, recreate and complete.
+import { PAST_DEADLINE_SECONDS } from "../../controller/recreate-jobset.ts";
 import type { Job } from "../api/job.ts";
 import type { Dependency, JobSet } from "../api/jobset.ts";
 import { isTrue } from "../api/metadata.ts";
 import { AGENT } from "../api/names.ts";
 import type { Pod } from "../api/pod.ts";
-import { PodOnNode, WORKER } from "./kubelet.ts";
+import { workerRestartRule } from "../policy/compile.ts";
+import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import { PodOnNode } from "./kubelet.ts";
+import { WORKER } from "./pod-status.ts";
 import type { World } from "./world.ts";
 
 export interface StageShape {
@@ -59,9 +63,9 @@ export class Workload {
   }
 
   create(): void {
-    const { api, judge } = this.#world;
+    const { api } = this.#world;
     const jobSet = jobSetOf(this.#shape, this.#world.uid("jobset"), api.nextVersion());
-    judge.beginAnew(jobSet.uid, new Map(this.#shape.stages.map((stage) => [stage.name, slotNames(stage)])));
+    this.#beginAnew(jobSet);
     api.set("jobSet", JOB_SET, jobSet);
     this.#plan();
   }
@@ -92,14 +96,16 @@ export class Workload {
     this.#plan();
   }
 
-  deletePod(uid: string, how: { readonly disrupted: boolean; readonly forced: boolean }): void {
+  /** Whether there was one to delete. */
+  deletePod(uid: string, how: { readonly disrupted: boolean; readonly forced: boolean }): boolean {
     const { api } = this.#world;
     const pod = api.get("pod", uid);
-    if (pod === undefined || pod.deletion !== undefined) return;
+    if (pod === undefined) return false;
+    if (pod.deletion !== undefined) return true;
     if (how.forced) {
       this.#vanish(uid);
       this.#plan();
-      return;
+      return true;
     }
     const target = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "" } as const;
     api.set("pod", uid, {
@@ -113,6 +119,21 @@ export class Workload {
       if (onNode === undefined) this.#vanish(uid);
       else onNode.terminate(() => this.#vanish(uid));
     });
+    return true;
+  }
+
+  /** Its deadline has passed. Whether there was one to fail. */
+  failJob(uid: string): boolean {
+    const { api } = this.#world;
+    const job = api.get("job", uid);
+    if (job === undefined) return false;
+    api.set("job", uid, {
+      ...job,
+      activeDeadlineSeconds: PAST_DEADLINE_SECONDS,
+      resourceVersion: api.nextVersion(),
+    });
+    this.#plan();
+    return true;
   }
 
   /** A node loses power. Its Pods are noticed, evicted and freed by force much later. */
@@ -169,6 +190,10 @@ export class Workload {
       for (const pod of this.#world.api.list("pod")) if (pod.phase !== "Succeeded") this.#vanish(pod.uid);
       return;
     }
+    if (this.#world.api.list("job").some((job) => job.outcome === "Failed" && job.deletionTimestamp === undefined)) {
+      this.#recreateJobs(jobSet);
+      return;
+    }
     for (const stage of this.#shape.stages) {
       const mayStart = this.#mayStart(jobSet, stage);
       for (let index = 0; index < stage.replicas; index += 1) this.#reconcileJob(jobSet, stage, index, mayStart);
@@ -180,6 +205,48 @@ export class Workload {
       const resourceVersion = this.#world.api.nextVersion();
       this.#world.api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Completed", resourceVersion });
     }
+  }
+
+  /** JobSet's failure policy: all Jobs go, and each is made anew as soon as its name is free. */
+  #recreateJobs(jobSet: JobSet): void {
+    const { api } = this.#world;
+    if (jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0)) {
+      this.#world.tell("JobSet", "failed: no recreation is left");
+      api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
+      return;
+    }
+    this.#world.tell("JobSet", "recreates every Job");
+    this.#beginAnew(jobSet);
+    const deletionTimestamp = new Date(this.#world.clock).toISOString();
+    for (const job of api.list("job")) {
+      api.set("job", job.uid, { ...job, deletionTimestamp, resourceVersion: api.nextVersion() });
+    }
+    api.set("jobSet", JOB_SET, {
+      ...jobSet,
+      restarts: jobSet.restarts + 1,
+      restartsCountTowardsMax: jobSet.restartsCountTowardsMax + 1,
+      resourceVersion: api.nextVersion(),
+    });
+    this.#plan();
+  }
+
+  #beginAnew({ uid }: JobSet): void {
+    this.#world.judge.beginAnew(uid, new Map(this.#shape.stages.map((stage) => [stage.name, slotNames(stage)])));
+  }
+
+  /** A Job that is deleted, or has passed its deadline, ends its Pods first. */
+  #endJob(job: Job): void {
+    const { api } = this.#world;
+    const pods = api.list("pod").filter((pod) => pod.controller?.uid === job.uid);
+    const isGone = job.deletionTimestamp !== undefined;
+    for (const pod of pods) {
+      if (pod.phase !== "Succeeded") this.deletePod(pod.uid, { disrupted: false, forced: false });
+      else if (isGone) this.#vanish(pod.uid);
+    }
+    if (pods.some(({ phase }) => phase !== "Succeeded")) return;
+    if (isGone) api.delete("job", job.uid);
+    else if (job.outcome === "none")
+      api.set("job", job.uid, { ...job, outcome: "Failed", resourceVersion: api.nextVersion() });
   }
 
   /** The controllers learn of Pods by watching; here they look again from time to time. */
@@ -196,7 +263,8 @@ export class Workload {
       const other = this.#shape.stages.find((each) => each.name === name);
       const jobs = this.#world.api
         .list("job")
-        .filter((job) => job.replicatedJob === name && !job.suspended && job.controller?.uid === jobSet.uid);
+        .filter((job) => job.replicatedJob === name && job.controller?.uid === jobSet.uid)
+        .filter((job) => !job.suspended && job.deletionTimestamp === undefined);
       return (
         jobs.length === other?.replicas &&
         jobs.every(
@@ -216,6 +284,10 @@ export class Workload {
       if (!mayStart || jobSet.suspended) return;
       const job = jobOf(jobSet, stage, index, this.#world.uid("job"), api.nextVersion());
       api.set("job", job.uid, job);
+      return;
+    }
+    if (known.deletionTimestamp !== undefined || known.activeDeadlineSeconds !== undefined) {
+      this.#endJob(known);
       return;
     }
     const suspended = jobSet.suspended || (known.suspended && !mayStart);
@@ -279,13 +351,13 @@ function withPods(job: Job, pods: readonly Pod[]): Job {
   };
 }
 
-function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
+export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
   const template = {
     spec: {
       template: {
         spec: {
           initContainers: [{ name: AGENT.container }],
-          containers: [{ name: WORKER, restartPolicyRules: [{ action: "RestartAllContainers" }] }],
+          containers: [{ name: WORKER, restartPolicyRules: [workerRestartRule(RESTART_EVERYTHING)] }],
         },
       },
     },
@@ -308,7 +380,7 @@ function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, re
   };
 }
 
-function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, resourceVersion: string): Job {
+export function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, resourceVersion: string): Job {
   return {
     name: `${jobSet.name}-${stage.name}-${index}`,
     namespace: jobSet.namespace,
@@ -327,7 +399,14 @@ function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, re
   };
 }
 
-function podOf(jobSet: JobSet, job: Job, index: number, uid: string, number: number, resourceVersion: string): Pod {
+export function podOf(
+  jobSet: JobSet,
+  job: Job,
+  index: number,
+  uid: string,
+  number: number,
+  resourceVersion: string,
+): Pod {
   return {
     name: `${job.name}-${index}-${number.toString(36).padStart(5, "0")}`,
     namespace: job.namespace,

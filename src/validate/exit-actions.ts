@@ -1,6 +1,5 @@
 // What the kubelet does when a container exits: the first of its rules that matches the code decides (KEP-5307). Pure.
-import type { Json } from "../api/admission.ts";
-import { isObject, listAt, objectAt, textAt } from "../inject/json.ts";
+import { asList, asMap, asText } from "../api/fields.ts";
 
 /** Every exit code that is a failure. */
 export const FAILURE_CODES: readonly number[] = Array.from({ length: 255 }, (_, index) => index + 1);
@@ -8,19 +7,19 @@ export const FAILURE_CODES: readonly number[] = Array.from({ length: 255 }, (_, 
 export type ExitActions = (code: number) => string | undefined;
 
 /** The action for each code under these restartPolicyRules; undefined where none matches and restartPolicy decides. */
-export function exitActions(restartPolicyRules: readonly Json[]): ExitActions {
-  const rules = restartPolicyRules.filter(isObject).map((rule) => ({
-    action: textAt(rule, "action"),
-    matches: codeMatcher(objectAt(rule, "exitCodes")),
+export function exitActions(restartPolicyRules: readonly unknown[]): ExitActions {
+  const rules = restartPolicyRules.map(asMap).map((rule) => ({
+    action: asText(rule["action"]),
+    matches: codeMatcher(rule["exitCodes"]),
   }));
   return (code) => rules.find(({ matches }) => matches(code))?.action;
 }
 
 /** The codes of an `exitCodes` or `onExitCodes`: both have an operator and values, and neither matches without. */
-export function codeMatcher(requirement: { readonly [key: string]: Json } | undefined): (code: number) => boolean {
-  const values = new Set(listAt(requirement, "values"));
-  const operator = requirement?.["operator"];
-  if (operator === "In") return (code) => values.has(code);
-  if (operator === "NotIn") return (code) => !values.has(code);
+export function codeMatcher(requirement: unknown): (code: number) => boolean {
+  const { operator, values } = asMap(requirement);
+  const named = new Set(asList(values));
+  if (operator === "In") return (code) => named.has(code);
+  if (operator === "NotIn") return (code) => !named.has(code);
   return () => false;
 }

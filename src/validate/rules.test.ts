@@ -86,6 +86,12 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     path: `metadata.annotations[${ANNOTATION.failExitCodes}]`,
     says: /beyond 255/,
   },
+  "failure-policy": {
+    pass: injected(create(annotated(ANNOTATION.failurePolicy, "cuda-default"))),
+    fail: annotated(ANNOTATION.failurePolicy, "cuda-default"),
+    path: `metadata.annotations[${ANNOTATION.failurePolicy}]`,
+    says: /"cuda-default" is not a failure policy of the config file; define it there/,
+  },
   "node-loss-grace": {
     pass: annotated(ANNOTATION.nodeLossGrace, "30s"),
     fail: annotated(ANNOTATION.nodeLossGrace, "30"),
@@ -107,9 +113,16 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "escalate-after": {
     pass: annotated(ANNOTATION.escalateAfter, "3"),
-    fail: annotated(ANNOTATION.escalateAfter, "0"),
+    fail: annotated(ANNOTATION.escalateAfter, "-1"),
     path: `metadata.annotations[${ANNOTATION.escalateAfter}]`,
-    says: /whole number from 1/,
+    says: /whole number from 0 \(never\)/,
+    notApplicable: plain().build(),
+  },
+  "on-partial-success": {
+    pass: annotated(ANNOTATION.onPartialSuccess, "continue"),
+    fail: annotated(ANNOTATION.onPartialSuccess, "Recreate"),
+    path: `metadata.annotations[${ANNOTATION.onPartialSuccess}]`,
+    says: /"Recreate" is not "recreate" .* or "continue"/,
     notApplicable: plain().build(),
   },
   "force-delete": {

@@ -15,6 +15,7 @@ import { jobFields } from "./rules/job-fields.ts";
 import { marks } from "./rules/marks.ts";
 import { maxRestarts } from "./rules/max-restarts.ts";
 import { misplacedKeys } from "./rules/misplaced-keys.ts";
+import { onPartialSuccess } from "./rules/on-partial-success.ts";
 import { ownRestartRules } from "./rules/own-restart-rules.ts";
 import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
@@ -24,6 +25,7 @@ import {
   agentResources,
   completions,
   exitCodes,
+  failurePolicy,
   failurePolicyRuleName,
   linuxOnly,
   malformed,
@@ -44,10 +46,12 @@ export const RULES: readonly Rule[] = [
   toggle,
   participation,
   exitCodes,
+  failurePolicy,
   nodeLossGrace,
   agentResources,
   maxRestarts,
   escalateAfter,
+  onPartialSuccess,
   forceDelete,
   unknownAnnotations,
   misplacedKeys,

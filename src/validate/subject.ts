@@ -1,12 +1,12 @@
 // A JobSet as the rules see it: read once, shared by all of them. Pure.
 import type { Finding, JsonObject, SkipReason } from "../api/admission.ts";
 import { findAgent } from "../inject/agent.ts";
-import { type InjectionRequest, inject } from "../inject/inject.ts";
-import { type Inputs, inputsOf, readInputs } from "../inject/inputs.ts";
+import { type InjectionRequest, inject, policiesOf } from "../inject/inject.ts";
+import { type Inputs, readInputs } from "../inject/inputs.ts";
 import { listAt, objectAt } from "../inject/json.ts";
 import { findParticipants, type Participant } from "../inject/participation.ts";
 import { type Protocol, protocolOf } from "../inject/protocol.ts";
-import { recordedInputs } from "../inject/record.ts";
+import { readRecord, recordedPolicy, storedInputs } from "../inject/record.ts";
 import { isInjected } from "../inject/restore.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
 
@@ -34,10 +34,12 @@ export interface Member extends Participant {
 export function readSubject(request: InjectionRequest): Subject {
   const { object, oldObject } = request;
   const spec = objectAt(object, "spec") ?? {};
-  const outcome = inject({ ...request, operation: "CREATE" });
+  const isUpdate = request.operation === "UPDATE";
+  // A policy counts as it was when the JobSet was injected: by now it may have changed, or be unknown to this replica.
+  const find = recordedPolicy(readRecord(isUpdate ? (oldObject ?? {}) : object), policiesOf(request));
+  const outcome = inject({ ...request, operation: "CREATE", policies: (_namespace, name) => find(name) });
   // A live JobSet keeps what it was created with, whatever its annotations say now. A new one must be as they say.
-  const inputs =
-    request.operation === "UPDATE" ? inputsOf(recordedInputs(oldObject ?? {}), []) : readInputs(object, []);
+  const inputs = isUpdate ? storedInputs(oldObject ?? {}, find) : readInputs(object, [], find);
   return {
     object,
     annotations: objectAt(objectAt(object, "metadata"), "annotations") ?? {},

@@ -23,8 +23,11 @@ export interface Cores {
   validate(request: JobSetRequest): Verdict;
 }
 
+/** What a request must wait for before it can be decided; undefined for nearly every one. */
+export type Pending = (request: AdmissionRequest) => Promise<void> | undefined;
+
 export interface Admission {
-  mutate(request: AdmissionRequest): AdmissionResponse;
+  mutate(request: AdmissionRequest): AdmissionResponse | Promise<AdmissionResponse>;
   /** Throws only when the validation core has a defect. */
   validate(request: AdmissionRequest): AdmissionResponse;
 }
@@ -34,7 +37,12 @@ interface Decision {
   readonly outcome: Outcome;
 }
 
-export function createAdmission(cores: Cores, metrics: WebhookMetrics, log: Logger): Admission {
+export function createAdmission(
+  cores: Cores,
+  metrics: WebhookMetrics,
+  log: Logger,
+  pending: Pending = () => undefined,
+): Admission {
   const record = (webhook: WebhookName, request: AdmissionRequest, outcome: Outcome, defect?: unknown) => {
     metrics.answered(webhook, request.operation, outcome);
     const { uid, operation, namespace, dryRun } = request;
@@ -44,21 +52,23 @@ export function createAdmission(cores: Cores, metrics: WebhookMetrics, log: Logg
     else log.error({ ...line, err: defect, stack: stackOf(defect) }, "admission failed");
   };
 
+  const injectNow = (request: AdmissionRequest): AdmissionResponse => {
+    try {
+      const { response, outcome } = mutate(cores, request);
+      record("mutate", request, outcome);
+      return response;
+    } catch (error) {
+      // Injection fails open: a plain JobSet that runs is better than one that a defect of ours keeps out. The
+      // warning tells its owner, and /validate still looks at the final state.
+      record("mutate", request, { outcome: "failed" }, error);
+      return allow(request, { outcome: "failed" }, [
+        "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
+      ]);
+    }
+  };
+
   return {
-    mutate(request) {
-      try {
-        const { response, outcome } = mutate(cores, request);
-        record("mutate", request, outcome);
-        return response;
-      } catch (error) {
-        // Injection fails open: a plain JobSet that runs is better than one that a defect of ours keeps out. The
-        // warning tells its owner, and /validate still looks at the final state.
-        record("mutate", request, { outcome: "failed" }, error);
-        return allow(request, { outcome: "failed" }, [
-          "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
-        ]);
-      }
-    },
+    mutate: (request) => pending(request)?.then(() => injectNow(request)) ?? injectNow(request),
     validate(request) {
       try {
         const { response, outcome } = validate(cores, request);

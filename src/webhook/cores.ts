@@ -1,14 +1,23 @@
 // The decisions behind the endpoints, bound to the settings of this install. Pure.
 import type { Config } from "../api/config.ts";
 import { inject } from "../inject/inject.ts";
+import { createPolicyLookup, type NamespacePolicies } from "../policy/lookup.ts";
 import { validate } from "../validate/validate.ts";
 import type { Cores } from "./admission.ts";
 import { createWirePatch } from "./wire-patch.ts";
 
-export function createCores({ injection }: Pick<Config, "injection">): Cores {
+/** `namespaced` is left out where policies of namespaces are not read. */
+export function createCores(
+  { injection, failurePolicies }: Pick<Config, "injection" | "failurePolicies">,
+  namespaced?: (namespace: string) => NamespacePolicies,
+): Cores {
+  const policies = createPolicyLookup({
+    configured: failurePolicies,
+    ...(namespaced === undefined ? {} : { namespaced }),
+  });
   return {
-    inject: (request) => inject({ ...request, config: injection }),
+    inject: (request) => inject({ ...request, config: injection, policies }),
     patch: createWirePatch,
-    validate: (request) => validate({ ...request, config: injection }),
+    validate: (request) => validate({ ...request, config: injection, policies }),
   };
 }

@@ -11,6 +11,8 @@ export interface HealthChecks {
   readonly alive: Check;
   /** Something that keeps this replica from serving now. */
   readonly ready: Check;
+  /** What a ready replica says of itself: "ok" when left out. */
+  readonly role?: () => string;
 }
 
 export function createHealthServer(checks: HealthChecks, registry: Registry): Server {
@@ -21,7 +23,7 @@ export function createHealthServer(checks: HealthChecks, registry: Registry): Se
       case "/healthz":
         return answer(response, checks.alive());
       case "/readyz":
-        return answer(response, checks.ready());
+        return answer(response, checks.ready(), checks.role?.());
       case "/metrics":
         return void sendMetrics(response, registry);
       default:
@@ -30,9 +32,9 @@ export function createHealthServer(checks: HealthChecks, registry: Registry): Se
   });
 }
 
-function answer(response: ServerResponse, reasons: readonly string[]): void {
+function answer(response: ServerResponse, reasons: readonly string[], well = "ok"): void {
   response.writeHead(reasons.length === 0 ? 200 : 503, { "content-type": "text/plain; charset=utf-8" });
-  response.end(reasons.length === 0 ? "ok\n" : `${reasons.join("\n")}\n`);
+  response.end(`${reasons.length === 0 ? well : reasons.join("\n")}\n`);
 }
 
 async function sendMetrics(response: ServerResponse, registry: Registry): Promise<void> {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import type { Logger } from "../telemetry/log.ts";
-import { type Cores, createAdmission } from "./admission.ts";
+import { type Cores, createAdmission, type Pending } from "./admission.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { type DrainTimes, drain } from "./drain.ts";
 import { createHealthServer } from "./health.ts";
@@ -13,6 +13,8 @@ import { warmUp } from "./warm-up.ts";
 
 export interface WebhookOptions {
   readonly cores: Cores;
+  /** What some requests have to wait for; left out, none has. */
+  readonly pending?: Pending;
   readonly certDir: string;
   /** Address to listen on; all of them, of both families, when left out. */
   readonly host?: string;
@@ -37,7 +39,7 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
   // Fastify takes a missing host for "localhost", and an empty one as Node takes a missing one: every address.
   const { log, host = "" } = options;
   const metrics = createWebhookMetrics(options.registry);
-  const server = createAdmissionServer(createAdmission(options.cores, metrics, log), metrics);
+  const server = createAdmissionServer(createAdmission(options.cores, metrics, log, options.pending), metrics);
   const certificate = new CertificateWatch({
     directory: options.certDir,
     log,

@@ -8,7 +8,7 @@ import { BODY_LIMIT_BYTES, readBody, UnreadableBody } from "./body.ts";
 import type { ServingPair } from "./certificate.ts";
 import { portOf } from "./listen.ts";
 import type { WebhookMetrics, WebhookName } from "./metrics.ts";
-import { reviewOf, unreadable } from "./response.ts";
+import { type AdmissionResponse, reviewOf, unreadable } from "./response.ts";
 import { parseReview } from "./review.ts";
 
 /**
@@ -104,7 +104,11 @@ function addRoute(
       // Without a body there is no content type either, and fastify comes here without asking a parser.
       if (!Buffer.isBuffer(request.body)) throw new UnreadableBody(415, "content-type", NOT_JSON);
       const review = parseReview(request.body);
-      if (review.kind === "request") return reply.type(JSON_TYPE).send(reviewOf(decide(review.request)));
+      if (review.kind === "request") {
+        const answer = decide(review.request);
+        const send = (response: AdmissionResponse) => reply.type(JSON_TYPE).send(reviewOf(response));
+        return answer instanceof Promise ? answer.then(send) : send(answer);
+      }
       metrics.answered(webhook, "unknown", { outcome: "unreadable", reason: review.reason });
       if (review.uid === undefined) return sendStatus(reply, 400, "BadRequest", review.problem);
       const response = unreadable(review.uid, 400, review.problem);

@@ -1,30 +1,35 @@
 // Runs the injection core on JobSets of the builders, and reads what it made.
 import type { Finding, InjectionOutcome, Json, JsonObject } from "../../src/api/admission.ts";
-import { type InjectionRequest, inject } from "../../src/inject/inject.ts";
+import { defaultConfig } from "../../src/api/config.ts";
+import { inject } from "../../src/inject/inject.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import { readTemplate, type Template } from "../../src/inject/template.ts";
+import { createPolicyLookup, type PolicyLookup } from "../../src/policy/lookup.ts";
 
 export const settings: InjectionSettings = {
   default: "enabled",
   agentImage: "registry.example/reprise:test",
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],
-  agentResources: { cpu: "100m", memory: "64Mi" },
+  agentResources: { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" },
   agentPort: 15_467,
   restartExitCode: 88,
 };
 
-export function create(object: JsonObject, config: InjectionSettings = settings): InjectionOutcome {
-  return inject({ operation: "CREATE", namespace: "default", object, config });
+/** Those that every install has. */
+export const policies: PolicyLookup = createPolicyLookup({ configured: defaultConfig.failurePolicies });
+
+export function create(object: JsonObject, config: InjectionSettings = settings, known = policies): InjectionOutcome {
+  return inject({ operation: "CREATE", namespace: "default", object, config, policies: known });
 }
 
 export function update(
   object: JsonObject,
   oldObject: JsonObject,
   config: InjectionSettings = settings,
+  known = policies,
 ): InjectionOutcome {
-  const request: InjectionRequest = { operation: "UPDATE", namespace: "default", object, oldObject, config };
-  return inject(request);
+  return inject({ operation: "UPDATE", namespace: "default", object, oldObject, config, policies: known });
 }
 
 /** The injected object; fails the test when there is none, with the reason. */

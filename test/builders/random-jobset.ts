@@ -172,6 +172,7 @@ export class RandomJobSet {
   #annotations(): JsonObject {
     const written: readonly [string, readonly string[]][] = [
       [ANNOTATION.inject, ["true", "false", "maybe"]],
+      [ANNOTATION.failurePolicy, ["cuda-default", "nobody", ""]],
       [ANNOTATION.failExitCodes, ["40-50,137", "1", "0", "x", "1-254"]],
       [ANNOTATION.recreateExitCodes, ["7", "9-12", "40", ""]],
       [ANNOTATION.replicatedJobs, ["workers", "driver,workers", "nobody"]],
@@ -180,7 +181,15 @@ export class RandomJobSet {
       [ANNOTATION.agentCpu, ["50m", "lots"]],
       [ANNOTATION.agentMemory, ["32Mi", "1"]],
       [ANNOTATION.safeToForcefullyDelete, ["true", "perhaps"]],
-      [ANNOTATION.status, ["{}", "null", '{"inputs":{"reprise.dev/fail-exit-codes":"40"}}']],
+      [
+        ANNOTATION.status,
+        [
+          "{}",
+          "null",
+          '{"inputs":{"reprise.dev/fail-exit-codes":"40"}}',
+          '{"inputs":{"reprise.dev/failure-policy":"cuda-default"},"exitCodes":{"fail":"1-9","recreate":"x"}}',
+        ],
+      ],
     ];
     const annotations: JsonObject = {};
     for (const [key, values] of written) {

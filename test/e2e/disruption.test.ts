@@ -2,20 +2,24 @@
 // API server that is killed in the middle of a restart.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { loseNode, wakeNode } from "./lost-node.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 let installation: Installation;
+let leader: RunningProgram;
 
 beforeAll(async () => {
   // Kubelets report every 10 s: twice that is a node that was lost, and not one that is slow. The default is 50 s.
   installation = await install({ controllerManagerFlags: ["--node-monitor-grace-period=20s"] });
+  leader = installation.reprise.controller;
 });
 
 afterAll(async () => {
@@ -95,12 +99,11 @@ describe.concurrent("a Pod that goes", () => {
     const lost = before.pods.filter(({ node }) => node === "node-2");
     const others = before.pods.filter(({ node }) => node === "node-1");
     expect([lost.length, others.length]).toEqual([1, 1]);
-    const kubelet = cluster.program("kubelet-2");
-    process.kill(kubelet.pid, "SIGSTOP");
+    loseNode(cluster, 2);
     try {
       await othersWait(group, before, others);
     } finally {
-      wake(kubelet);
+      wakeNode(cluster, 2);
     }
     const after = await group.restartedSince(before.syncedEpoch);
     expect(kept(before, after)).toEqual(others.map(({ name }) => name));
@@ -112,12 +115,6 @@ describe.concurrent("a Pod that goes", () => {
 });
 
 describe("a controller that is killed", () => {
-  let leader: RunningProgram;
-
-  beforeAll(() => {
-    leader = installation.reprise.controller;
-  });
-
   test("in the middle of a restart: the one that follows completes it, and it counts once", async () => {
     const group = await TrainingGroup.start(installation, "orphan", { stages: { workers: 2 } });
     const before = await group.running();
@@ -143,23 +140,33 @@ describe("a controller that is killed", () => {
   });
 });
 
-test("the API server is killed in the middle of a restart: workers of other groups run on, and the restart counts once", async () => {
-  const { cluster } = installation;
+/** Longer than a leader may lead unrenewed (10 s), a Lease lasts (15 s), or a silent node counts as ready (20 s here). */
+const OUTAGE_MS = 30_000;
+
+test("the API server is gone for 30 s in the middle of a restart, and its leading controller dies: workers of other groups run on, another controller completes the restart, and it counts once", async () => {
+  const { cluster, reprise } = installation;
   const [group, bystander] = await Promise.all([
     TrainingGroup.start(installation, "cut-off", { stages: { workers: 2 } }),
     TrainingGroup.start(installation, "bystander", { stages: { workers: 2 } }),
   ]);
+  const standby = await reprise.startController();
   const [before, calm] = await Promise.all([group.running(), bystander.running()]);
   kill(split(before).victim.worker);
   await group.reached("is told to restart", ({ deprecatedEpoch }) => deprecatedEpoch === before.syncedEpoch);
   await cluster.program("kube-apiserver").kill();
-  // Long enough for everything to notice: agents, kubelets, and a leader who may no longer lead after 10 s.
+  const outage = sleep(OUTAGE_MS);
+  // Cut off, it must stop by itself before anything else ends it.
   await noLeader();
+  await leader.kill();
+  leader = standby;
+  await outage;
   await cluster.startAgain("kube-apiserver");
-  expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
-  // The outage is over for the other group too when it recovers again.
+  const completed = await group.restarted(before.syncedEpoch + 1);
+  expect(completed).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+  expect(kept(before, completed)).toEqual(before.pods.map(({ name }) => name));
+  // Nothing of the other group has noticed, and it recovers as before.
   const after = await bystander.running();
-  expect(after).toMatchObject({ syncedEpoch: calm.syncedEpoch, restarts: 0 });
+  expect(after).toMatchObject({ syncedEpoch: calm.syncedEpoch, restarts: 0, history: [] });
   expect(after.pods.map(({ worker }) => worker)).toEqual(calm.pods.map(({ worker }) => worker));
   kill(split(after).victim.worker);
   expect(await bystander.restarted(calm.syncedEpoch + 1)).toMatchObject({ restarts: 1 });
@@ -172,12 +179,6 @@ async function noLeader(): Promise<void> {
   const ends = () => log().split("no longer leading").length;
   const before = ends();
   await waitFor("the controller stops leading", 60_000, () => ends() > before);
-}
-
-/** With its parent, the nsenter that started it: that one stops itself when its child is stopped. */
-function wake({ pid }: RunningProgram): void {
-  const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  for (const each of [Number(parent), pid]) process.kill(each, "SIGCONT");
 }
 
 /** From the node that is lost meanwhile. */

@@ -1,12 +1,14 @@
 // KEP-467 end to end on real kubelets: kill any worker, and the whole group is back in place, exactly once, without a new Pod.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { Random } from "../../src/simulate/random.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Container, type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -41,13 +43,14 @@ describe("two replicatedJobs of four Pods each", () => {
     return () => group.delete();
   });
 
-  test.each<[string, (pod: PodState) => unknown]>([
-    ["exits with 1", (pod) => group.exitWorker(pod, 1)],
-    ["exits with 137, as when it runs out of memory", (pod) => group.exitWorker(pod, 137)],
-    ["is killed with SIGKILL", (pod) => kill(pod.worker)],
-  ])("a worker %s: all eight restart once, in place, and start together", async (_, fail) => {
+  // A different one each time: the third failure of the same one in a row would move it.
+  test.each<[string, number, (pod: PodState) => unknown]>([
+    ["exits with 1", 0, (pod) => group.exitWorker(pod, 1)],
+    ["exits with 137, as when it runs out of memory", 3, (pod) => group.exitWorker(pod, 137)],
+    ["is killed with SIGKILL", 6, (pod) => kill(pod.worker)],
+  ])("a worker %s: all eight restart once, in place, and start together", async (_, index, fail) => {
     const before = await group.running();
-    await fail(podAt(before, 0));
+    await fail(podAt(before, index));
     const after = await group.restarted(before.syncedEpoch + 1);
 
     expect(uids(after)).toEqual(uids(before));
@@ -187,6 +190,61 @@ describe.concurrent("a small group", () => {
     await group.delete();
   });
 });
+
+test("a second failure at any moment of a restart: the group comes back, and has restarted once or twice", async () => {
+  const seed = Number(process.env["REPRISE_TEST_SEED"] ?? Date.now() % 2 ** 32);
+  const random = new Random(seed);
+  const group = await TrainingGroup.start(installation, "random", { stages: { workers: 3 }, maxRestarts: 1_000 });
+  const first = await group.running();
+  const beginning = Date.now();
+  kill(podAt(first, 0).worker);
+  let before = await group.restarted(first.syncedEpoch + 1);
+  const usualMs = Date.now() - beginning;
+  // One in every eighth of a restart: none of its steps is much shorter.
+  const delays = Array.from({ length: 8 }, (_, eighth) => Math.round((usualMs / 8) * (eighth + random.next())));
+  console.info(
+    `REPRISE_TEST_SEED=${seed}; a restart takes ${usualMs} ms; second failures after ${delays.join(", ")} ms`,
+  );
+  for (const delay of delays) {
+    const { worker } = podAt(before, random.integer(0, 2));
+    kill(worker);
+    await sleep(delay);
+    const second = await killAnything(group, random);
+    const after = await group.runningWithout(worker, second.container);
+    const records = after.history.filter(({ fromEpoch }) => fromEpoch >= before.syncedEpoch);
+    const what = `seed ${seed}: ${second.what} killed ${delay} ms after a worker; history ${JSON.stringify(records)}`;
+    console.info(`${second.what} killed after ${delay} ms: ${records.length} restarts`);
+    expect([1, 2], what).toContain(after.restarts - before.restarts);
+    expect(
+      records.map(({ fromEpoch, toEpoch, counted }) => [fromEpoch, toEpoch, counted]),
+      what,
+    ).toEqual(records.map((_, index) => [before.syncedEpoch + index, before.syncedEpoch + index + 1, true]));
+    expect([after.syncedEpoch - before.syncedEpoch, after.restarts - before.restarts], what).toEqual([
+      records.length,
+      records.length,
+    ]);
+    expect(uids(after), what).toEqual(uids(first));
+    before = after;
+  }
+  await group.delete();
+});
+
+/** Kills one of the containers that run right now; what the API server says of them is always a little late. */
+async function killAnything(
+  group: TrainingGroup,
+  random: Random,
+): Promise<{ readonly what: string; readonly container: Container }> {
+  return await waitFor("something runs that can be killed", 30_000, async () => {
+    const pods = await group.pods();
+    const victims = pods.flatMap(({ name, agent, worker }) => [
+      { what: `agent of ${name}`, container: agent },
+      { what: `worker of ${name}`, container: worker },
+    ]);
+    const victim = random.pick(victims.filter(({ container }) => container.running));
+    if (victim !== undefined) kill(victim.container);
+    return victim;
+  });
+}
 
 /** By a policy, or for lack of any right. */
 const REFUSED = /denied request|is forbidden|cannot patch/;

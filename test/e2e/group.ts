@@ -50,6 +50,8 @@ export interface PodState {
   readonly attempt: number;
   readonly worker: Container;
   readonly agent: Container;
+  /** All of them, by name. */
+  readonly containers: Readonly<Record<string, Container>>;
 }
 
 export interface Container {
@@ -117,6 +119,14 @@ export class TrainingGroup {
     );
   }
 
+  /** Waits until every worker runs, and none of these containers is there any more. */
+  runningWithout(...gone: readonly Container[]): Promise<GroupState> {
+    const ids = new Set(gone.map(({ id }) => id));
+    return this.reached(`runs without ${[...ids].join(" and ")}`, (state) => {
+      return this.#runs(state) && !state.pods.some(({ agent, worker }) => ids.has(agent.id) || ids.has(worker.id));
+    });
+  }
+
   /** Waits until the group's object exists and the condition holds. */
   async reached(what: string, condition: (state: GroupState) => boolean): Promise<GroupState> {
     let last: GroupState | undefined;
@@ -166,10 +176,10 @@ export class TrainingGroup {
     await waitFor(`the Pods of ${this.name} are gone`, TIMEOUT_MS, async () => (await this.pods()).length === 0);
   }
 
-  /** Makes the worker end by itself with this code. */
-  async exitWorker(pod: PodState, code: number): Promise<void> {
-    const command = ["sh", "-c", `echo ${code} > /tmp/exit`];
-    await this.#home.kubectl(["-n", this.#home.namespace, "exec", pod.name, "-c", WORKER, "--", ...command]);
+  /** Makes a worker end by itself with this code. */
+  async exitWorker(pod: PodState, code: number, name = WORKER): Promise<void> {
+    const command = ["sh", "-c", `echo ${code} > ${exitFile(name)}`];
+    await this.#home.kubectl(["-n", this.#home.namespace, "exec", pod.name, "-c", name, "--", ...command]);
   }
 
   #runs(state: GroupState): boolean {
@@ -220,6 +230,7 @@ function podState(raw: unknown): PodState {
     attempt: Number(asText(annotations[JOBSET.inPlaceRestartAttemptAnnotation]) ?? Number.NaN),
     worker: container(pod, WORKER),
     agent: container(pod, AGENT.container),
+    containers: Object.fromEntries(pod.containers.map(({ name }) => [name, container(pod, name)])),
   };
 }
 
@@ -236,14 +247,31 @@ function container(pod: Pod, name: string): Container {
 
 const WORKER = "trainer";
 
-/** The worker ends when it is told to, by file or by signal; /tmp is an emptyDir, which outlives a restart in place. */
-const WORKER_SCRIPT = [
-  "trap 'exit 143' TERM",
-  "rm -f /tmp/exit",
-  'echo "epoch $REPRISE_EPOCH"',
-  "while [ ! -e /tmp/exit ]; do sleep 0.1; done",
-  "exit $(cat /tmp/exit)",
-].join("; ");
+function exitFile(name: string): string {
+  return `/tmp/exit-${name}`;
+}
+
+/**
+ * A worker that ends when it is told to, by file or by signal; /tmp is an emptyDir, which outlives a restart in place.
+ * `first` is a shell command that it runs before it waits.
+ */
+export function worker(name = WORKER, first = "true"): Readonly<Record<string, unknown>> {
+  const file = exitFile(name);
+  const script = [
+    "trap 'exit 143' TERM",
+    `rm -f ${file}`,
+    'echo "epoch $REPRISE_EPOCH"',
+    first,
+    `while [ ! -e ${file} ]; do sleep 0.1; done`,
+    `exit $(cat ${file})`,
+  ].join("; ");
+  return {
+    name,
+    image: "local/busybox:1",
+    command: ["sh", "-c", script],
+    volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
+  };
+}
 
 function jobSetOf(name: string, shape: GroupShape): object {
   const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {}, stage = {}, podSpec = {} } = shape;
@@ -258,14 +286,7 @@ function jobSetOf(name: string, shape: GroupShape): object {
           spec: {
             terminationGracePeriodSeconds: 1,
             volumes: [{ name: "tmp", emptyDir: {} }],
-            containers: [
-              {
-                name: WORKER,
-                image: "local/busybox:1",
-                command: ["sh", "-c", WORKER_SCRIPT],
-                volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
-              },
-            ],
+            containers: [worker()],
             ...podSpec[stageName],
           },
         },

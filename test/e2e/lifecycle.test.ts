@@ -1,6 +1,7 @@
 // The life of a group from its first start to its end, on real kubelets: startup order, suspension, completion, the end of the
 // budget, and objects that are deleted under it.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ANNOTATION } from "../../src/api/names.ts";
 import { kill, TrainingGroup } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
@@ -37,8 +38,9 @@ describe.concurrent("a group", () => {
       await group.gone();
     });
 
-    test("a worker that has finished holds up neither a later restart nor the completion", async () => {
-      const group = await TrainingGroup.start(installation, "finish", { stages: { workers: 2 } });
+    test("a worker that has finished and may be left out holds up neither a restart nor the completion", async () => {
+      const annotations = { [ANNOTATION.onPartialSuccess]: "continue" };
+      const group = await TrainingGroup.start(installation, "finish", { stages: { workers: 2 }, annotations });
       const { pods } = await group.running();
       const [finished, other] = pods;
       if (finished === undefined || other === undefined) throw new Error("two Pods run");

@@ -15,12 +15,14 @@ import { slot } from "../cluster/slot.ts";
 import {
   applyManifests,
   buildBundle,
+  type ControllerConfig,
   createNamespace,
   type Home,
   registerWebhook,
   runController,
   runWebhook,
   type ServedWebhook,
+  type Server,
 } from "../reprise-programs.ts";
 import type { Home as GroupHome } from "./group.ts";
 
@@ -28,8 +30,9 @@ export interface Reprise {
   readonly webhook: ServedWebhook;
   readonly controller: RunningProgram;
   readonly logFolder: string;
-  /** One more, as a replica or in the place of one that was killed. */
-  startController(): Promise<RunningProgram>;
+  readonly apiServer: Server;
+  /** One more, as a replica or in the place of one that was killed. `server`: by which way it reaches the API server. */
+  startController(server?: Server): Promise<RunningProgram>;
   stop(): Promise<void>;
 }
 
@@ -42,19 +45,20 @@ export interface Installation extends GroupHome {
 
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
-export async function startReprise(cluster: Cluster): Promise<Reprise> {
+export async function startReprise(cluster: Cluster, config: ControllerConfig = {}): Promise<Reprise> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-programs-"));
   const address = slot(cluster.record.slot).hostAddress;
   const home: Home = { folder, runner: childRunner(folder), address };
   const bundle = await buildBundle(home);
   cluster.load(agentImage(folder));
   await applyManifests(cluster.kubectl);
-  const webhook = await runWebhook(home, bundle, { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" });
+  const apiServer = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
+  const injection = { agentImage: AGENT_IMAGE, agentPullPolicy: "Never" };
+  const webhook = await runWebhook(home, bundle, injection, { kubectl: cluster.kubectl, server: apiServer });
   await registerWebhook(cluster.kubectl, webhook);
-  const server = { url: cluster.server, ca: readFileSync(join(cluster.stateDir, "pki", "ca.crt"), "utf8") };
   const controllers: RunningProgram[] = [];
-  const startController = async () => {
-    const started = await runController(home, bundle, cluster.kubectl, server);
+  const startController = async (server = apiServer) => {
+    const started = await runController(home, bundle, cluster.kubectl, server, config);
     controllers.push(started);
     return started;
   };
@@ -62,6 +66,7 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
     webhook,
     controller: await startController(),
     logFolder: folder,
+    apiServer,
     startController,
     async stop() {
       await Promise.all([webhook.program, ...controllers].map((program) => program.kill()));
@@ -72,12 +77,13 @@ export async function startReprise(cluster: Cluster): Promise<Reprise> {
 
 export async function install(
   options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
+  config: ControllerConfig = {},
 ): Promise<Installation> {
   const slot = freeSlot(16);
   const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
   const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
   try {
-    const reprise = await startReprise(cluster);
+    const reprise = await startReprise(cluster, config);
     const { kubectl, kubeconfig } = cluster;
     const namespace = "training";
     await createNamespace(kubectl, namespace);

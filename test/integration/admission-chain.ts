@@ -3,9 +3,17 @@
 import { join } from "node:path";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { runJobSet } from "../cluster/parts/jobset.ts";
-import { buildBundle, type Home, registerWebhook, runWebhook, type ServedWebhook } from "../reprise-programs.ts";
+import {
+  applyWebhookRights,
+  buildBundle,
+  type Home,
+  registerWebhook,
+  runWebhook,
+  type ServedWebhook,
+} from "../reprise-programs.ts";
 
 export interface AdmissionChain {
+  readonly home: Home;
   readonly controlPlane: ControlPlane;
   readonly webhook: ServedWebhook;
 }
@@ -22,13 +30,16 @@ export async function startAdmissionChain(options: AdmissionChainOptions = {}): 
   const { apiServerFlags = [], upstreamInPlace = false, injection = {} } = options;
   const controlPlane = await startControlPlane({ controllerManager: true, apiServerFlags });
   const home: Home = { folder: join(controlPlane.folder, "reprise"), runner: controlPlane, address: "127.0.0.1" };
+  const { kubectl } = controlPlane;
+  const access = { kubectl, server: { url: controlPlane.server, ca: controlPlane.credentials.authority.cert } };
   try {
+    await applyWebhookRights(kubectl);
     const [, webhook] = await Promise.all([
       runJobSet(controlPlane, { upstreamInPlace }),
-      buildBundle(home).then((bundle) => runWebhook(home, bundle, injection)),
+      buildBundle(home).then((bundle) => runWebhook(home, bundle, injection, access)),
     ]);
-    await registerWebhook(controlPlane.kubectl, webhook);
-    return { controlPlane, webhook };
+    await registerWebhook(kubectl, webhook);
+    return { home, controlPlane, webhook };
   } catch (error) {
     await controlPlane.stop();
     throw error;

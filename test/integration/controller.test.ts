@@ -11,11 +11,13 @@ import { parseAllDocuments, stringify } from "yaml";
 import { AgentAccess } from "../../controller/shell/agent-access.ts";
 import { type RunningController, runController } from "../../controller/shell/run.ts";
 import type { JsonObject } from "../../src/api/admission.ts";
+import { defaultConfig } from "../../src/api/config.ts";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
+import { DEFAULT_RESTART_POLICY } from "../../src/api/restart-policy.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -109,6 +111,8 @@ async function startController(identity: string): Promise<RunningController> {
     identity,
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
+    stuckPods: defaultConfig.stuckPods,
+    policy: DEFAULT_RESTART_POLICY,
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),
@@ -123,9 +127,14 @@ async function apply(builder: JobSetBuilder, options: { readonly plain?: boolean
 }
 
 /** Two Pods that restart in place. */
-function train(name: string, maxRestarts: number): JobSetBuilder {
-  return jobSet(name).spec({ failurePolicy: { maxRestarts } }).replicatedJob("workers", { pods: 2 });
+function train(name: string, maxRestarts: number, annotations: Annotations = {}): JobSetBuilder {
+  return jobSet(name)
+    .metadata({ annotations })
+    .spec({ failurePolicy: { maxRestarts } })
+    .replicatedJob("workers", { pods: 2 });
 }
+
+type Annotations = Readonly<Record<string, string>>;
 
 async function objectOf(name: string): Promise<InPlaceRestart> {
   return readInPlaceRestart(await admin.request("GET", `${OBJECTS}/${name}`));
@@ -177,8 +186,12 @@ async function kubeletReports(pod: Identity, run: number, exitCode?: number): Pr
 }
 
 /** A JobSet whose workers run in epoch 1. */
-async function running(name: string, maxRestarts: number): Promise<{ jobSet: JobSet; pods: Identity[] }> {
-  const created = await apply(train(name, maxRestarts));
+async function running(
+  name: string,
+  maxRestarts: number,
+  annotations: Annotations = {},
+): Promise<{ jobSet: JobSet; pods: Identity[] }> {
+  const created = await apply(train(name, maxRestarts, annotations));
   const pods = await whenPods(name);
   await agentsTake(pods, 1);
   await whenObject(name, { syncedEpoch: 1, deprecatedEpoch: 0 });
@@ -240,6 +253,8 @@ it("restarts the group when a worker fails, counts it once, and says what happen
   expect(status?.history).toEqual([
     {
       cause: { reason: "ContainerExited", pod: first.name, container: "train", exitCode: 3 },
+      action: "RestartInPlace",
+      streak: { restarts: 1, slot: "failing-workers-0/0", failures: 1 },
       fromEpoch: 1,
       toEpoch: 2,
       counted: true,
@@ -277,6 +292,41 @@ it("fails the JobSet when its budget is spent, and JobSet's own controller ends 
       asList(jobs["items"]).filter((job) => asMap(asMap(job)["metadata"])["deletionTimestamp"] === undefined),
     ).toEqual([]);
   }, PATIENCE);
+});
+
+it("replaces the Pod of a slot that fails again and again, and then has JobSet recreate everything", async () => {
+  const { pods } = await running("ladder", 5, { [ANNOTATION.escalateAfter]: "1" });
+  const [first, second] = pods;
+  if (first === undefined || second === undefined) throw new Error("two Pods expected");
+  await kubeletReports(first, 1, 1);
+  const replaced = await vi.waitFor(async () => {
+    const now = await whenPods("ladder");
+    expect(now.map(({ uid }) => uid)).not.toContain(first.uid);
+    expect(now.map(({ uid }) => uid)).toContain(second.uid);
+    return now;
+  }, PATIENCE);
+  await agentsTake(replaced, 2);
+  await whenObject("ladder", { syncedEpoch: 2, restarts: 1, history: [{ action: "RecreatePod", target: first.uid }] });
+  for (const pod of replaced) await kubeletReports(pod, 2);
+  await whenObject("ladder", { phase: "Running" });
+
+  const again = replaced.find(({ uid }) => uid !== second.uid);
+  if (again === undefined) throw new Error("a new Pod expected");
+  await kubeletReports(again, 2, 1);
+  await vi.waitFor(async () => {
+    const recreated = readJobSet(await admin.request("GET", `${JOBSETS}/ladder`));
+    expect(recreated).toMatchObject({ outcome: "none", restarts: 1, restartsCountTowardsMax: 1 });
+    expect((await whenPods("ladder")).map(({ uid }) => uid)).not.toContain(second.uid);
+  }, PATIENCE);
+  const anew = await whenPods("ladder");
+  await agentsTake(anew, 3);
+  const { status } = await whenObject("ladder", { syncedEpoch: 3, restarts: 1 });
+  expect(status?.history.map(({ action, counted }) => [action, counted])).toEqual([
+    ["RecreatePod", true],
+    ["RecreateJobSet", false],
+  ]);
+  const events = await eventsOf("ladder");
+  expect(events.map(({ reason }) => reason)).toEqual(expect.arrayContaining(["RecreatingPod", "RecreatingJobSet"]));
 });
 
 it("makes a lost object anew, with one clean restart that is not counted", async () => {
@@ -416,13 +466,17 @@ it("hands over to the other replica, which goes on in the middle of a restart", 
   await whenObject("handed-over", { deprecatedEpoch: 1 });
   const leader = await leaderIdentity();
   expect(await metricsOf(controllers.get(leader))).toMatch(/^reprise_controller_leader 1$/m);
+  for (const [identity, controller] of controllers) {
+    const role = identity === leader ? "leading\n" : `standing by, leader is ${leader}\n`;
+    await vi.waitFor(async () => expect(await readinessOf(controller)).toEqual([200, role]), PATIENCE);
+  }
   await controllers.get(leader)?.shutdown();
   controllers.delete(leader);
   await agentsTake(pods, 2);
   await whenObject("handed-over", { syncedEpoch: 2, restarts: 1 });
   const successor = await leaderIdentity();
   expect([...controllers.keys()]).toEqual([successor]);
-  expect((await fetch(`http://127.0.0.1:${controllers.get(successor)?.healthPort}/readyz`)).status).toBe(200);
+  expect(await readinessOf(controllers.get(successor))).toEqual([200, "leading\n"]);
 });
 
 it("takes over as the command does, ends by itself on SIGTERM, and gives the lead back", async () => {
@@ -468,6 +522,11 @@ it("was never refused a request, and has no right that it did not use", async ()
   granted.delete("bind rbac.authorization.k8s.io/clusterroles");
   expect([...granted].sort()).toEqual([...used].sort());
 });
+
+async function readinessOf(controller: RunningController | undefined): Promise<[number, string]> {
+  const response = await fetch(`http://127.0.0.1:${controller?.healthPort}/readyz`);
+  return [response.status, await response.text()];
+}
 
 function rightOf(verb: unknown, { apiGroup, resource, subresource }: Readonly<Record<string, unknown>>): string {
   return `${verb} ${apiGroup ?? ""}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;

@@ -91,6 +91,8 @@ describe("a cluster with the newest Kubernetes", () => {
       identity: "it",
       leaderElection: { namespace: "reprise-system", name: "reprise-controller" },
       injection: defaultConfig.injection,
+      stuckPods: defaultConfig.stuckPods,
+      policy: defaultConfig.controller,
       host: "127.0.0.1",
       healthPort: 0,
       log,

@@ -4,12 +4,12 @@ import type { Rule } from "../rule.ts";
 
 export const escalateAfter: Rule = {
   name: "escalate-after",
-  describe: "`reprise.dev/escalate-after` is a whole number of at least 1.",
+  describe: "`reprise.dev/escalate-after` is a whole number; 0 means never.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
-    checkAnnotation(subject, ANNOTATION.escalateAfter, (text) => (wholeNumber(text) ?? 0) > 0, {
-      form: "a whole number from 1 to 2147483647",
+    checkAnnotation(subject, ANNOTATION.escalateAfter, (text) => wholeNumber(text) !== undefined, {
+      form: "a whole number from 0 (never) to 2147483647",
       example: "3",
     }),
 };

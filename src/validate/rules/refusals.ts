@@ -28,6 +28,12 @@ export const exitCodes = refusal(
   "the exit codes can be read and share no code",
 );
 
+export const failurePolicy = refusal(
+  "failure-policy",
+  "`reprise.dev/failure-policy` names a policy of the namespace's ConfigMap or of the config file that can be read, and no annotation beside it puts a code of it into the other class.",
+  "the policy is absent, or known and usable",
+);
+
 export const participation = refusal(
   "participation",
   "`reprise.dev/replicated-jobs` and `reprise.dev/worker-containers` name things that exist, and every participant has a worker.",

@@ -32,5 +32,6 @@ export const unknownAnnotations: Rule = {
 function suggestion(name: string): string {
   const known = KNOWN.filter((key) => key !== ANNOTATION.status).map((key) => key.slice(PREFIX.length));
   const meant = name.length > MAX_NAME ? undefined : nearest(name, known);
-  return meant === undefined ? `remove it (known: ${known.join(", ")})` : `did you mean ${PREFIX}${meant}?`;
+  // All of the names would not fit into the length of a warning.
+  return meant === undefined ? "remove it (docs/annotations.md lists all)" : `did you mean ${PREFIX}${meant}?`;
 }

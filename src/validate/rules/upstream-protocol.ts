@@ -4,7 +4,7 @@ import { annotationPath } from "../annotation.ts";
 import { judged, notApplicable, type Rule } from "../rule.ts";
 
 /** Read by our controller, which leaves these JobSets to JobSet's own. */
-const OURS: readonly string[] = [ANNOTATION.maxRestarts, ANNOTATION.escalateAfter];
+const OURS: readonly string[] = [ANNOTATION.maxRestarts, ANNOTATION.escalateAfter, ANNOTATION.onPartialSuccess];
 
 export const upstreamProtocol: Rule = {
   name: "upstream-protocol",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { quantityValue } from "./quantity-value.ts";
+import { quantityValue } from "./quantity.ts";
 
 describe("quantities", () => {
   it.each([

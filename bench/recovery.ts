@@ -1,0 +1,163 @@
+// From a killed worker to all workers running again: reprise, upstream's InPlaceRestart and JobSet's Recreate, with the same
+// workload on the same node, in turn, so that a busy machine disturbs all alike. Each kill comes after a random delay, because
+// the kubelet looks at its containers once a second and a fixed phase would favour somebody.
+// `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7]`: 4 Pods, then 20 Pods. Pictures go to docs/.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../src/api/in-place-restart.ts";
+import { connect, type KubeClient } from "../src/kube/client.ts";
+import { ensureBinaries } from "../test/cluster/binaries.ts";
+import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
+import { writeImage } from "../test/cluster/image.ts";
+import { terminalProgress } from "../test/cluster/progress.ts";
+import { startReprise } from "../test/e2e/reprise.ts";
+import { median, quantile } from "./quantile.ts";
+import { checkGates } from "./ranges.ts";
+import {
+  CONTENDERS,
+  type Contender,
+  jobSetOf,
+  namespaceOf,
+  TITLES,
+  UPSTREAM_AGENT,
+  UPSTREAM_AGENT_IMAGE,
+  upstreamRights,
+} from "./recovery/contenders.ts";
+import { PodObserver, type Recovery } from "./recovery/observe.ts";
+import { drawDistribution, drawTimeline } from "./recovery/picture.ts";
+
+const { values } = parseArgs({
+  options: {
+    repetitions: { type: "string", default: "20" },
+    "large-repetitions": { type: "string", default: "7" },
+    pictures: { type: "string", default: "docs/images" },
+  },
+});
+
+const SIZES = [
+  { pods: 4, repetitions: Number(values.repetitions) },
+  { pods: 20, repetitions: Number(values["large-repetitions"]) },
+];
+
+/** Let what the last recovery left behind (deleted Pods, Events) come to an end before the next kill. */
+const SETTLE_MS = 1_500;
+/** The kubelet's period: after a delay from 0 to this, the kill falls into it at random. */
+const PERIOD_MS = 1_000;
+
+type Steps = Pick<
+  InPlaceRestartStatus["history"][number],
+  "failureSeen" | "deprecated" | "allRestarted" | "synced" | "allRunning"
+>;
+
+const slot = freeSlot(24);
+const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
+const progress = terminalProgress();
+try {
+  const cluster = await Cluster.up({ slot, nodes: 1, parts: ["jobset"], upstreamInPlace: true, progress });
+  const reprise = await startReprise(cluster);
+  cluster.load(await upstreamImage());
+  const client = connect({ kubeconfig: cluster.kubeconfig });
+  const apply = async (...objects: readonly object[]) => {
+    const list = { apiVersion: "v1", kind: "List", items: objects };
+    await cluster.kubectl(["apply", "-f", "-"], { input: JSON.stringify(list) });
+  };
+  await apply(...CONTENDERS.map(namespaceOf), ...upstreamRights());
+  const figures: Record<string, number> = {};
+  for (const { pods, repetitions } of SIZES) {
+    if (repetitions === 0) continue;
+    await apply(...CONTENDERS.map((contender) => jobSetOf(contender, pods)));
+    const { recoveries, steps } = await measure(client, pods, repetitions);
+    report(pods, recoveries, steps);
+    const ratio = (of: (seconds: readonly number[]) => number, peer: Contender) =>
+      of(secondsOf(recoveries.reprise)) / of(secondsOf(recoveries[peer]));
+    figures[`median ratio to upstream, ${pods} Pods`] = ratio(median, "upstream");
+    figures[`median ratio to Recreate, ${pods} Pods`] = ratio(median, "recreate");
+    figures[`p90 ratio to upstream, ${pods} Pods`] = ratio((seconds) => quantile(seconds, 0.9), "upstream");
+    writeFileSync(join(values.pictures, `recovery-distribution-${pods}.svg`), drawDistribution(pods, recoveries));
+    if (pods === 4) writeFileSync(join(values.pictures, "recovery.svg"), drawTimeline(recoveries));
+    for (const contender of CONTENDERS) {
+      await cluster.kubectl(["delete", "jobset", "train", "-n", contender, "--wait", "--timeout=120s"]);
+    }
+  }
+  console.log();
+  if (!checkGates("recovery", figures)) process.exitCode = 1;
+  await client.close();
+  await reprise.stop();
+} finally {
+  await down(slot);
+  rmSync(folder, { recursive: true });
+}
+
+type Recoveries = Readonly<Record<Contender, Recovery[]>>;
+
+async function measure(client: KubeClient, pods: number, repetitions: number) {
+  const recoveries: Recoveries = { reprise: [], upstream: [], recreate: [] };
+  const observers = CONTENDERS.map((contender) => ({ contender, observer: new PodObserver(client, contender) }));
+  for (const { observer } of observers) {
+    observer.start();
+    await observer.running(pods);
+  }
+  const step = progress.step(`${pods} Pods, ${repetitions} repetitions`);
+  for (let i = 0; i < repetitions; i++) {
+    for (const { contender, observer } of observers) {
+      await sleep(SETTLE_MS + Math.random() * PERIOD_MS);
+      recoveries[contender].push(await observer.killOne(pods));
+    }
+  }
+  step.done();
+  await sleep(SETTLE_MS);
+  const steps = await historyOf(client);
+  for (const { observer } of observers) await observer.stop();
+  return { recoveries, steps };
+}
+
+async function historyOf(client: KubeClient): Promise<readonly Steps[]> {
+  const { group, version, plural } = IN_PLACE_RESTART;
+  const path = `/apis/${group}/${version}/namespaces/reprise/${plural}/train`;
+  return readInPlaceRestart(await client.request("GET", path)).status?.history ?? [];
+}
+
+function secondsOf(recoveries: readonly Recovery[]): readonly number[] {
+  return recoveries.map(({ seconds }) => seconds);
+}
+
+function report(pods: number, recoveries: Recoveries, history: readonly Steps[]): void {
+  console.log(`\n${pods} Pods on one node, seconds from the kill to every worker running, median (p90):\n`);
+  console.log(`  ${"".padEnd(32)}all running    first down   all down     all back     new Pods`);
+  for (const contender of CONTENDERS) {
+    const list = recoveries[contender];
+    const figure = (of: (recovery: Recovery) => number) => {
+      const seconds = list.map(of);
+      return `${median(seconds).toFixed(2)} (${quantile(seconds, 0.9).toFixed(2)})`.padEnd(13);
+    };
+    const columns = [
+      `${figure(({ seconds }) => seconds)}  `,
+      figure(({ lanes }) => Math.min(...lanes.map((lane) => lane.down))),
+      figure(({ lanes }) => Math.max(...lanes.map((lane) => lane.down))),
+      figure(({ lanes }) => Math.max(...lanes.map((lane) => lane.back))),
+      String(median(list.map(({ newPods }) => newPods))),
+    ];
+    console.log(`  ${TITLES[contender].padEnd(32)}${columns.join("")}`);
+  }
+  console.log(`\n  Steps of reprise's last ${history.length} restarts as its controller recorded them, median:`);
+  const step = (name: string, from: keyof Steps, to: keyof Steps) => {
+    const took = history.map((each) => (Date.parse(each[to] ?? "") - Date.parse(each[from] ?? "")) / 1_000);
+    console.log(`    ${name.padEnd(34)}${median(took.filter(Number.isFinite)).toFixed(2)} s`);
+  };
+  step("failure seen → every Pod told", "failureSeen", "deprecated");
+  step("→ every agent back at the barrier", "deprecated", "allRestarted");
+  step("→ barrier lifted", "allRestarted", "synced");
+  step("→ every worker seen running", "synced", "allRunning");
+}
+
+async function upstreamImage(): Promise<string> {
+  const binaries = await ensureBinaries(["jobset"], progress);
+  const archive = join(folder, "agent.tar");
+  const source = { file: binaries("jobset", UPSTREAM_AGENT) };
+  const path = `/${UPSTREAM_AGENT}`;
+  writeImage({ name: UPSTREAM_AGENT_IMAGE, files: [{ path, source }], entrypoint: [path], user: "65532" }, archive);
+  return archive;
+}

@@ -1,0 +1,93 @@
+// Three ways to bring the same workload back, each as its own users would write it: reprise with nothing but a label on the
+// namespace, upstream's alpha with the set-up that KEP-467 asks of its users, and JobSet's default.
+import { JOBSET, LABEL } from "../../src/api/names.ts";
+
+export const CONTENDERS = ["reprise", "upstream", "recreate"] as const;
+export type Contender = (typeof CONTENDERS)[number];
+
+export const TITLES: Readonly<Record<Contender, string>> = {
+  reprise: "reprise",
+  upstream: "JobSet InPlaceRestart (alpha)",
+  recreate: "JobSet Recreate (default)",
+};
+
+export const WORKER = "trainer";
+export const UPSTREAM_AGENT = "in-place-restart-agent";
+export const UPSTREAM_AGENT_IMAGE = "docker.io/local/in-place-restart-agent:1";
+
+/** Far above the number of repetitions: nobody may run out of restarts. */
+const MAX_RESTARTS = 1_000;
+
+/** What upstream's webhook demands of a JobSet that restarts in place. */
+const MAX_INT32 = 2_147_483_647;
+
+const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }];
+
+/** Ends at once on SIGTERM, so that Recreate does not wait for a grace period. */
+const SCRIPT = "trap 'exit 143' TERM; while :; do sleep 0.2; done";
+
+export function namespaceOf(contender: Contender): object {
+  const labels = contender === "reprise" ? { [LABEL.injection]: "enabled" } : {};
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name: contender, labels } };
+}
+
+export function jobSetOf(contender: Contender, pods: number): object {
+  const inPlace = contender === "upstream";
+  const worker = { name: WORKER, image: "local/busybox:1", command: ["sh", "-c", SCRIPT] };
+  const template = {
+    spec: {
+      restartPolicy: "Never",
+      ...(inPlace ? { initContainers: [upstreamAgent()] } : {}),
+      containers: [inPlace ? { ...worker, restartPolicy: "Never", restartPolicyRules: ON_FAILURE } : worker],
+    },
+  };
+  const job = inPlace ? { backoffLimit: MAX_INT32, podReplacementPolicy: "Failed" } : { backoffLimit: 0 };
+  const strategy = inPlace ? { restartStrategy: "InPlaceRestart" } : {};
+  return {
+    apiVersion: `${JOBSET.group}/${JOBSET.version}`,
+    kind: JOBSET.kind,
+    metadata: { name: "train", namespace: contender },
+    spec: {
+      failurePolicy: { maxRestarts: MAX_RESTARTS, ...strategy },
+      replicatedJobs: [
+        { name: "workers", template: { spec: { parallelism: pods, completions: pods, ...job, template } } },
+      ],
+    },
+  };
+}
+
+function upstreamAgent(): object {
+  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+  return {
+    name: UPSTREAM_AGENT,
+    image: UPSTREAM_AGENT_IMAGE,
+    imagePullPolicy: "Never",
+    restartPolicy: "Always",
+    restartPolicyRules: ON_FAILURE,
+    startupProbe: { httpGet: { path: "/barrier-is-down", port: 8081 }, failureThreshold: 600, periodSeconds: 1 },
+    env: [field("JOBSET_NAME", `metadata.annotations['${JOBSET.nameKey}']`), field("POD_NAME", "metadata.name")],
+  };
+}
+
+/** What upstream's agent needs of the service account that it shares with the worker. */
+export function upstreamRights(): readonly object[] {
+  const metadata = { name: "in-place-restart", namespace: "upstream" };
+  return [
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata,
+      rules: [
+        { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
+        { apiGroups: [JOBSET.group], resources: [JOBSET.plural], verbs: ["get", "list", "watch"] },
+      ],
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
+      subjects: [{ kind: "ServiceAccount", name: "default", namespace: "upstream" }],
+    },
+  ];
+}

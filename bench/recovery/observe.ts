@@ -1,0 +1,141 @@
+// Follows the Pods of one contender by a watch and notes, on one clock, when each was seen to change. What an outside
+// observer sees is the same for all contenders: the status that the kubelet reports.
+import { AGENT } from "../../src/api/names.ts";
+import { type Pod, readPod } from "../../src/api/pod.ts";
+import type { KubeClient } from "../../src/kube/client.ts";
+import { Reflector } from "../../src/kube/reflector.ts";
+import { killContainers } from "../../test/cluster/container.ts";
+import { UPSTREAM_AGENT, WORKER } from "./contenders.ts";
+
+/** Seconds since the kill. */
+export interface Lane {
+  /** Its old worker was seen to have ended, or its Pod to be going. */
+  readonly down: number;
+  /** Its agent runs again; without agents, its new Pod was seen. */
+  readonly back: number;
+  /** Its worker runs again. */
+  readonly up: number;
+}
+
+export interface Recovery {
+  /** One for each slot, the killed one first. */
+  readonly lanes: readonly Lane[];
+  readonly seconds: number;
+  readonly newPods: number;
+}
+
+interface Sight {
+  readonly at: number;
+  readonly pod: Pod;
+  readonly gone: boolean;
+}
+
+const LIMIT_MS = 120_000;
+
+export class PodObserver {
+  readonly #pods = new Map<string, Pod>();
+  readonly #reflector: Reflector<Pod>;
+  #sights: Sight[] = [];
+  #onChange: () => void = () => {};
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#reflector = new Reflector({
+      client,
+      path: `/api/v1/namespaces/${namespace}/pods`,
+      project: readPod,
+      onChange: ({ kind, uid, item }) => {
+        const gone = kind === "deleted";
+        if (gone) this.#pods.delete(uid);
+        else this.#pods.set(uid, item);
+        this.#sights.push({ at: performance.now(), pod: item, gone });
+        this.#onChange();
+      },
+      onError: (error) => console.error(error),
+    });
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+
+  /** Waits until this many workers run, none of them in one of these containers. */
+  async running(count: number, except: ReadonlySet<string> = new Set()): Promise<readonly Pod[]> {
+    const found = () => {
+      const pods = [...this.#pods.values()].filter((pod) => isUp(pod, except));
+      return pods.length === count && this.#pods.size === count ? pods : undefined;
+    };
+    return await new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`${count} workers never ran: ${this.#describe()}`)), LIMIT_MS);
+      this.#onChange = () => {
+        const pods = found();
+        if (pods === undefined) return;
+        clearTimeout(limit);
+        this.#onChange = () => {};
+        resolve(pods);
+      };
+      this.#onChange();
+    });
+  }
+
+  async empty(): Promise<void> {
+    await this.running(0);
+  }
+
+  async killOne(count: number): Promise<Recovery> {
+    const before = await this.running(count);
+    const victim = before[Math.floor(Math.random() * before.length)];
+    if (victim === undefined) throw new Error("nobody to kill");
+    const old = new Set(before.flatMap(({ containers }) => containers.map(({ containerID = "" }) => containerID)));
+    this.#sights = [];
+    const began = performance.now();
+    killContainers(workerId(victim).replace("containerd://", ""));
+    const after = await this.running(count, old);
+    const seconds = (performance.now() - began) / 1_000;
+    const uids = new Set(before.map(({ uid }) => uid));
+    const slots = [victim, ...before.filter((pod) => pod !== victim)].map(slotOf);
+    const lanes = slots.map((slot) => {
+      const sights = this.#sights.filter(({ pod }) => slotOf(pod) === slot);
+      const first = (when: (sight: Sight) => boolean) => ((sights.find(when)?.at ?? Number.NaN) - began) / 1_000;
+      return {
+        down: first(({ pod, gone }) => gone || pod.deletion !== undefined || !runsIn(pod, old)),
+        back: first(({ pod }) => isBack(pod, uids, old)),
+        up: first(({ pod }) => isUp(pod, old)),
+      };
+    });
+    return { lanes, seconds, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
+  }
+
+  #describe(): string {
+    return [...this.#pods.values()].map(({ name, phase }) => `${name} ${phase}`).join(", ");
+  }
+}
+
+function slotOf(pod: Pod): number {
+  return pod.completionIndex ?? -1;
+}
+
+function workerOf(pod: Pod) {
+  return pod.containers.find(({ name }) => name === WORKER);
+}
+
+function workerId(pod: Pod): string {
+  return workerOf(pod)?.containerID ?? "";
+}
+
+function runsIn(pod: Pod, containers: ReadonlySet<string>): boolean {
+  return workerOf(pod)?.state.kind === "running" && containers.has(workerId(pod));
+}
+
+function isUp(pod: Pod, except: ReadonlySet<string>): boolean {
+  return pod.deletion === undefined && workerOf(pod)?.state.kind === "running" && !except.has(workerId(pod));
+}
+
+function isBack(pod: Pod, uids: ReadonlySet<string>, old: ReadonlySet<string>): boolean {
+  const agent = pod.containers.find(({ name }) => name === AGENT.container || name === UPSTREAM_AGENT);
+  if (agent === undefined) return !uids.has(pod.uid);
+  return agent.state.kind === "running" && !old.has(agent.containerID ?? "");
+}

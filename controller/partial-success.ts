@@ -1,0 +1,60 @@
+// Some of a replicatedJob's Pods have succeeded and another fails. The ranks of a collective all start together or not at
+// all: those that are left would wait in place for ever for one that is done. So JobSet recreates everything, as it does
+// without reprise when one of them fails. Pods that can finish without each other may `continue` instead. Pure.
+import type { RestartRecord } from "../src/api/in-place-restart.ts";
+import type { Job } from "../src/api/job.ts";
+import type { JobSet } from "../src/api/jobset.ts";
+import { ANNOTATION } from "../src/api/names.ts";
+import { budgetOf, isSpent } from "./budget.ts";
+import type { Group, StageTally } from "./group.ts";
+import { amended, describeCause, openRecord } from "./history.ts";
+import { isRecreated } from "./membership.ts";
+import { participants } from "./startup-order.ts";
+import { restartNotice, type Status, type Step, spend } from "./step.ts";
+
+/** Looked at while the restart is open, because a Pod may also succeed in the moment in which another one fails. */
+export function recreateAfterPartialSuccess(
+  group: Group,
+  jobSet: JobSet,
+  status: Status,
+  now: number,
+): Step | undefined {
+  const record = openRecord(status);
+  if (record === undefined || isUnderWay(group, record) || mayContinue(jobSet)) return undefined;
+  const stage = participants(group).find(isPartlyDone);
+  const job = stage === undefined ? undefined : unfinishedJob(group, stage);
+  if (stage === undefined || job === undefined) return undefined;
+  const cause = describeCause(record.cause);
+  if (record.counted && isSpent(budgetOf(jobSet, status.restarts)))
+    return spend(jobSet, amended(status, { action: "FailJobSet" }), cause, now);
+  const done = `${stage.done} of ${stage.stage.slots} Pods of ${stage.stage.name} have succeeded`;
+  return {
+    // JobSet counts what it recreates itself.
+    status: amended(status, { action: "RecreateJobSet", target: job.uid, counted: false }),
+    notices: [restartNotice("RecreateJobSet", `${cause}, but ${done} and cannot restart in place`)],
+  };
+}
+
+/** A Job that completed after all can no longer be made to fail. */
+function isUnderWay({ jobs }: Group, { action, target = "" }: RestartRecord): boolean {
+  return action === "RecreateJobSet" && jobs.get(target)?.job.outcome !== "Complete";
+}
+
+function mayContinue({ annotations }: JobSet): boolean {
+  return annotations[ANNOTATION.onPartialSuccess] === "continue";
+}
+
+/** A replicatedJob that is done altogether is one that others were to come after, and takes no part in their restart. */
+function isPartlyDone({ done, stage }: StageTally): boolean {
+  return done > 0 && done < stage.slots;
+}
+
+function unfinishedJob({ jobs, jobSet }: Group, { stage }: StageTally): Job | undefined {
+  for (const { job, slots } of jobs.values()) {
+    if (job.replicatedJob !== stage.name || job.controller?.uid !== jobSet?.uid || isRecreated(job)) continue;
+    const done = [...slots.values()].filter((slot) => slot.done).length;
+    // All its Pods may have succeeded before it says so itself.
+    if (job.outcome === "none" && done < job.parallelism) return job;
+  }
+  return undefined;
+}

@@ -1,0 +1,32 @@
+// The recreation of everything, which is JobSet's to do, by its own failure policy and on its own count. The lever is the
+// Job at fault: spec.activeDeadlineSeconds is documented, may be changed while a Job runs, and makes it fail with reason
+// DeadlineExceeded whatever its Pods do. (Deleting the Job instead is no failure to JobSet, which just makes it anew; a
+// lower backoffLimit does nothing to Pods that never fail; a Job's status belongs to its controller.) The new Jobs are made
+// from the JobSet's template, which knows nothing of the deadline. Pure.
+import type { Job } from "../src/api/job.ts";
+import type { Group } from "./group.ts";
+import { openRecord } from "./history.ts";
+import { isRecreated } from "./membership.ts";
+import type { Status, Step } from "./step.ts";
+
+/** Every Job that runs Pods has run longer than this: it has passed as soon as it is set. The least the API takes. */
+export const PAST_DEADLINE_SECONDS = 1;
+
+export function recreateJobSet(group: Group, status: Status): Step | undefined {
+  const job = condemnedJob(group, status);
+  if (job === undefined || isRecreated(job) || job.activeDeadlineSeconds === PAST_DEADLINE_SECONDS) return undefined;
+  const { name, uid } = job;
+  return { status, notices: [], removal: { kind: "fail-job", job: { name, uid } } };
+}
+
+/** Until the Job is gone the barrier stays down: whoever comes back to it meanwhile goes as well. */
+export function awaitsRecreation(group: Group, status: Status): boolean {
+  return condemnedJob(group, status) !== undefined;
+}
+
+/** One that completed after all can no longer be made to fail. */
+function condemnedJob({ jobs }: Group, status: Status): Job | undefined {
+  const { action, target = "" } = openRecord(status) ?? {};
+  const job = action === "RecreateJobSet" ? jobs.get(target)?.job : undefined;
+  return job?.outcome === "Complete" ? undefined : job;
+}

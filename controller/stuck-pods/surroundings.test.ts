@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { ObservedSurroundings } from "./surroundings.ts";
+
+const settings = { enabled: true, threshold: 60_000, brake: 0.55 };
+
+function node(name: string, since?: string) {
+  const identity = { name, namespace: "", uid: name, resourceVersion: "1" };
+  return { ...identity, ...(since === undefined ? {} : { unreachable: { since } }) };
+}
+
+it("says whether a change of a node matters to anybody", () => {
+  const around = new ObservedSurroundings(settings, 0);
+  const changes = [
+    around.observeNode(node("a"), 0),
+    around.observeNode(node("b"), 0),
+    around.observeNode(node("a", "t1"), 0),
+    around.observeNode(node("a", "t1"), 0),
+    around.observeNode(node("a", "t2"), 0),
+    around.observeNode(node("a"), 0),
+    around.observeNode(node("a", "t3"), 0),
+    around.forgetNode("a", 0),
+    around.forgetNode("a", 0),
+  ];
+  expect(changes).toEqual([false, false, true, false, true, true, true, true, false]);
+});
+
+it("brakes when the last reachable node goes, also by being deleted, and remembers when that was over", () => {
+  const around = new ObservedSurroundings(settings, 1);
+  around.observeNode(node("a"), 0);
+  around.observeNode(node("b", "t1"), 0);
+  expect([around.braked, around.nodes]).toEqual([false, 2]);
+  expect(around.forgetNode("a", 0)).toBe(true);
+  expect(around.braked).toBe(true);
+  expect(around.settledAt).toBe(1);
+  expect(around.observeNode(node("c"), 5)).toBe(true);
+  expect([around.braked, around.settledAt]).toEqual([false, 5]);
+});
+
+it("knows the namespaces that are opted in", () => {
+  const around = new ObservedSurroundings(settings, 0);
+  expect([true, true, false, false].map((optedIn) => around.observeNamespace("ml", optedIn))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+});

@@ -1,0 +1,104 @@
+// How `reprise status` prints groups for people: a table of many, or all about one. Pure.
+import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
+
+/** One line each. `now` in milliseconds since 1970. */
+export function groupsAsText(groups: readonly GroupReport[], withNamespace: boolean): string {
+  if (groups.length === 0) return "no JobSet restarts in place here\n";
+  const rows = groups.map((group) => [
+    ...(withNamespace ? [group.namespace] : []),
+    group.name,
+    group.phase,
+    group.ready,
+    String(group.syncedEpoch ?? "-"),
+    restartsOf(group),
+    note(group),
+  ]);
+  const head = [...(withNamespace ? ["NAMESPACE"] : []), "NAME", "PHASE", "READY", "EPOCH", "RESTARTS", "WAITING FOR"];
+  return asLines(table([head, ...rows]));
+}
+
+/** All about one group. */
+export function groupAsText(group: GroupReport, now: number): string {
+  const facts = [
+    ["JobSet", `${group.namespace}/${group.name}`],
+    ["Phase", group.phase],
+    ["Ready", group.ready],
+    ["Epoch", epochOf(group)],
+    ...(group.held.length === 0 ? [] : [["Held", group.held.join(", ")]]),
+    ["Restarts", restartsOf(group).replace("/", " of ")],
+  ];
+  const waiting = group.waitingFor.flatMap((awaited) => [
+    `  waiting for ${describeAwaited(awaited, now)}`,
+    ...awaited.remedies.map((remedy) => `    - ${remedy}`),
+  ]);
+  const restarts = group.history.map((restart) => restartRow(restart, now));
+  const conditions = group.conditions.map(({ type, status, reason, message, lastTransitionTime = "" }) => [
+    type,
+    status,
+    reason,
+    ageOf(lastTransitionTime, now),
+    message,
+  ]);
+  return asLines([
+    ...table(facts),
+    ...section("Waiting", waiting),
+    ...section("Last restarts", indented(restarts, ["EPOCHS", "SEEN", "COUNTED", ...STEP_HEADS, "CAUSE"])),
+    ...section("Conditions", indented(conditions, ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"])),
+  ]);
+}
+
+const STEP_HEADS: readonly string[] = STEPS.map((step) =>
+  step.replace(/[A-Z]/, (letter) => ` ${letter}`).toUpperCase(),
+);
+
+function restartRow({ fromEpoch, toEpoch, failureSeen = "", counted, steps, cause }: RestartReport, now: number) {
+  return [
+    `${fromEpoch} → ${toEpoch ?? "?"}`,
+    `${ageOf(failureSeen, now)} ago`,
+    counted ? "yes" : "no",
+    ...STEPS.map((step) => (steps[step] === undefined ? "-" : `+${steps[step].toFixed(1)}s`)),
+    cause,
+  ];
+}
+
+function epochOf({ syncedEpoch, deprecatedEpoch }: GroupReport): string {
+  if (syncedEpoch === undefined) return "none yet";
+  return deprecatedEpoch === syncedEpoch ? `${syncedEpoch} is over, waiting for ${syncedEpoch + 1}` : `${syncedEpoch}`;
+}
+
+function restartsOf({ restarts: { used, max } }: GroupReport): string {
+  return max === undefined ? String(used) : `${used}/${max}`;
+}
+
+/** Why a group waits, in one line: the controller says it in its conditions. */
+function note({ conditions }: GroupReport): string {
+  const waiting = WAITING.map((type) => conditions.find((each) => each.type === type && each.status === "True"));
+  const message = waiting.find((condition) => condition !== undefined)?.message ?? "";
+  return message.replace(/^waiting for /, "").replace(/; .*$/s, "");
+}
+
+/** The most telling first. */
+const WAITING = ["WaitingForTermination", "Stalled", "AtBarrier"] as const;
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines];
+}
+
+function indented(rows: readonly (readonly string[])[], head: readonly string[]): readonly string[] {
+  return rows.length === 0 ? [] : table([head, ...rows]).map((line) => `  ${line}`);
+}
+
+/** Columns as wide as their widest cell. */
+function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function asLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}

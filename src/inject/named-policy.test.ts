@@ -1,0 +1,109 @@
+// A failure policy is looked up once, when the JobSet is created. What it said then stays with the JobSet.
+import { describe, expect, it } from "vitest";
+import {
+  at,
+  create,
+  injected,
+  policies,
+  refusals,
+  settings,
+  templateOf,
+  update,
+} from "../../test/builders/injection.ts";
+import { jobSet } from "../../test/builders/jobset.ts";
+import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
+import type { JsonObject } from "../api/admission.ts";
+import { ANNOTATION } from "../api/names.ts";
+import { createPolicyLookup } from "../policy/lookup.ts";
+import { validate } from "../validate/validate.ts";
+import { createPatch } from "./patch.ts";
+import { readRecord } from "./record.ts";
+
+const plain = () =>
+  jobSet()
+    .spec({ failurePolicy: { maxRestarts: 3 } })
+    .replicatedJob("workers", { pods: 2 });
+const named = plain().annotation(ANNOTATION.failurePolicy, "cuda-default");
+const numbered = plain().annotation(ANNOTATION.failExitCodes, "78").annotation(ANNOTATION.recreateExitCodes, "80,214");
+
+const later = createPolicyLookup({ configured: new Map([["cuda-default", { fail: [1], recreate: [2] }]]) });
+const gone = createPolicyLookup({ configured: new Map() });
+
+const specOf = (object: JsonObject) => at(object, "spec");
+
+describe("a JobSet that names a failure policy", () => {
+  it("becomes what it would become with the codes in its annotations", () => {
+    expect(specOf(injected(create(named.build())))).toEqual(specOf(injected(create(numbered.build()))));
+  });
+
+  it("is refused when the name is unknown", () => {
+    expect(refusals(create(named.build(), settings, gone))).toMatchObject([
+      { rule: "failure-policy", path: `metadata.annotations[${ANNOTATION.failurePolicy}]` },
+    ]);
+  });
+
+  it.each([
+    ["changed", later],
+    ["gone", gone],
+  ])("keeps its codes when the policy has %s, and the same file sent again changes nothing", (_what, known) => {
+    const before = stored(injected(create(named.build())));
+    const outcome = update(withCrdDefaults(named.build()), before, settings, known);
+    expect(outcome.warnings).toEqual([]);
+    expect(specOf(injected(outcome))).toEqual(specOf(before));
+    const verdict = validate({
+      operation: "UPDATE",
+      namespace: "default",
+      object: injected(outcome),
+      oldObject: before,
+      config: settings,
+      policies: known,
+    });
+    expect({ errors: verdict.errors, warnings: verdict.warnings.map(({ rule }) => rule) }).toEqual({
+      errors: [],
+      warnings: [],
+    });
+  });
+
+  it("keeps its codes when it names another policy, and is told so", () => {
+    const before = stored(injected(create(named.build())));
+    const renamed = plain().annotation(ANNOTATION.failurePolicy, "other").build();
+    const outcome = update(withCrdDefaults(renamed), before);
+    expect(outcome.warnings).toEqual([expect.stringContaining("a running JobSet keeps what it was injected with")]);
+    expect(specOf(injected(outcome))).toEqual(specOf(before));
+  });
+
+  it("is valid for a replica that does not know the policy yet, once it is injected", () => {
+    const object = injected(create(named.build()));
+    const request = { operation: "CREATE", namespace: "default", object, config: settings, policies: gone } as const;
+    expect(validate(request)).toMatchObject({ allowed: true, errors: [] });
+  });
+
+  it("copied with its injected parts has the codes that the policy has now", () => {
+    const copy = injected(create(named.build()));
+    const fresh = injected(create(named.build(), settings, later));
+    expect(specOf(injected(create(copy, settings, later)))).toEqual(specOf(fresh));
+    expect(createPatch(copy, injected(create(copy)))).toEqual([]);
+  });
+
+  it("whose record was lost is restored with the policy as it is known", () => {
+    const before = stored(injected(create(named.build())));
+    const metadata = before["metadata"] as { annotations: Record<string, string> };
+    delete metadata.annotations[ANNOTATION.status];
+    expect(specOf(injected(update(withCrdDefaults(named.build()), before, settings, policies)))).toEqual(
+      specOf(before),
+    );
+  });
+});
+
+it("a record that was tampered with has no exit codes, which is no error", () => {
+  for (const fail of ["0", "x", 7, null, ["7"]]) {
+    const status = JSON.stringify({ inputs: { [ANNOTATION.failurePolicy]: "x" }, exitCodes: { fail, recreate: "" } });
+    const record = readRecord({ metadata: { annotations: { [ANNOTATION.status]: status } } });
+    expect(record?.exitCodes?.fail ?? []).toEqual([]);
+  }
+});
+
+it("templates that are read back have the workers' rule", () => {
+  const [worker] = templateOf(injected(create(named.build()))).containers;
+  expect(at(worker, "restartPolicyRules", 0, "exitCodes", "values")).toEqual([0, 78, 80, 214]);
+});

@@ -1,0 +1,26 @@
+// A whole collection, once, in pages: for commands that look and end. Whoever wants to stay up to date uses a reflector.
+import type { JsonObject } from "../api/admission.ts";
+import { asList, asMap, asText } from "../api/fields.ts";
+import type { KubeClient } from "./client.ts";
+
+/** client-go's page size. */
+const PAGE_SIZE = 500;
+
+/** Every object of the collection, each reduced at once to what is needed of it. */
+export async function listAll<T>(
+  client: Pick<KubeClient, "request">,
+  path: string,
+  project: (raw: unknown) => T,
+  labelSelector?: string,
+): Promise<T[]> {
+  const found: T[] = [];
+  let next: string | undefined;
+  do {
+    const query = { labelSelector, limit: PAGE_SIZE, continue: next };
+    const page: JsonObject = await client.request("GET", path, { query });
+    for (const item of asList(page["items"])) found.push(project(item));
+    const token = asText(asMap(page["metadata"])["continue"]);
+    next = token === "" ? undefined : token;
+  } while (next !== undefined);
+  return found;
+}

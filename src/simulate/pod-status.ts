@@ -1,0 +1,42 @@
+// What a kubelet says of one Pod with an agent and a worker.
+import { AGENT } from "../api/names.ts";
+import type { ContainerState, ContainerStatus, Pod } from "../api/pod.ts";
+
+export const WORKER = "main";
+
+export type PodStatus = Pick<Pod, "phase" | "containers" | "conditions">;
+
+export interface Containers {
+  readonly agent: ContainerState;
+  readonly agentId: string;
+  readonly worker: ContainerState;
+  /** Absent when it has not been created yet. */
+  readonly workerId?: string | undefined;
+  /** How often all containers were restarted. */
+  readonly restarts: number;
+}
+
+export function podStatus(phase: Pod["phase"], containers: Containers): PodStatus {
+  const { agent, agentId, worker, workerId, restarts } = containers;
+  const isReady = phase === "Running" && worker.kind === "running";
+  return {
+    phase,
+    conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason: "", message: "" }],
+    containers: [
+      containerStatus(AGENT.container, true, agent, agentId, restarts),
+      containerStatus(WORKER, false, worker, workerId, restarts),
+    ],
+  };
+}
+
+function containerStatus(
+  name: string,
+  init: boolean,
+  state: ContainerState,
+  id: string | undefined,
+  restartCount: number,
+): ContainerStatus {
+  const isUp = state.kind === "running";
+  const hasId = id !== undefined && state.kind !== "waiting" && state.kind !== "unknown";
+  return { name, init, restartCount, started: isUp, ready: isUp, state, ...(hasId ? { containerID: id } : {}) };
+}

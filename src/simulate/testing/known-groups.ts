@@ -1,0 +1,102 @@
+// What a controller can know of the small model's group, each once and under a number: the real observe.ts and decide.ts, asked only
+// about what they were not asked before. Time stands still, so that a state does not depend on when it was reached.
+import { type Decision, decide } from "../../../controller/decide.ts";
+import { type Group, newGroup } from "../../../controller/group.ts";
+import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/observe.ts";
+import { readInPlaceRestart } from "../../api/in-place-restart.ts";
+import type { Job } from "../../api/job.ts";
+import type { JobSet } from "../../api/jobset.ts";
+import type { Pod } from "../../api/pod.ts";
+import { DEFAULT_RESTART_POLICY } from "../../api/restart-policy.ts";
+import type { StoredObject } from "../api-server.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+
+export class KnownGroups {
+  readonly #groups: Group[] = [];
+  readonly #byKey = new Map<string, number>();
+  readonly #after = new Map<string, number>();
+  readonly #decisions: (Decision | undefined)[] = [];
+  /** Knows the JobSet and its Job, which never change here. */
+  readonly nothing: number;
+
+  constructor(jobSet: JobSet, job: Job) {
+    const group = newGroup();
+    observeJobSet(group, jobSet, NOW);
+    observeJob(group, job, NOW);
+    this.nothing = this.#number(group);
+  }
+
+  /** `key` names the version of the Pod. */
+  afterPod(group: number, key: string, pod: () => Pod): number {
+    return this.#observed(group, `pod ${key}`, (copy) => observePod(copy, pod(), NOW));
+  }
+
+  afterObject(group: number, object: StoredObject): number {
+    const { resourceVersion } = object.metadata;
+    return this.#observed(group, `object ${resourceVersion}`, (copy) => {
+      observeObject(copy, readInPlaceRestart(object), NOW);
+    });
+  }
+
+  /** The version of the object that the decision builds on, and the decision. */
+  decision(group: number): { readonly version: string | undefined; readonly decision: Decision | undefined } {
+    const known = this.#group(group);
+    if (!(group in this.#decisions)) this.#decisions[group] = decide(known, NOW, DEFAULT_RESTART_POLICY).decision;
+    return { version: known.object?.resourceVersion, decision: this.#decisions[group] };
+  }
+
+  #observed(group: number, event: string, observe: (copy: Group) => void): number {
+    const key = `${group} ${event}`;
+    const known = this.#after.get(key);
+    if (known !== undefined) return known;
+    const { jobSet, ...rest } = this.#group(group);
+    // The JobSet is the largest part by far, and never changed.
+    const copy: Group = { ...structuredClone(rest), jobSet };
+    observe(copy);
+    const after = this.#number(copy);
+    this.#after.set(key, after);
+    return after;
+  }
+
+  #group(number: number): Group {
+    const group = this.#groups[number];
+    if (group === undefined) throw new Error(`there is no group ${number}`);
+    return group;
+  }
+
+  #number(group: Group): number {
+    const key = keyOf(group);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    this.#byKey.set(key, this.#groups.length);
+    return this.#groups.push(group) - 1;
+  }
+}
+
+/**
+ * The same for groups that go on in the same way. Events are numbered, but no two Pods' numbers are ever compared: what matters is
+ * the order of those of one Pod, of the last sync, and of 0, which stands for "never".
+ */
+function keyOf({ members, losses, stages, jobs, object, baseline, suspensionSeen }: Group): string {
+  const known = [...members.values()].map(({ pod, firstSeenAt, publishedAt, runs, ...rest }) => {
+    const run = [...runs.values()];
+    const loss = losses.get(pod.uid)?.runSeenAt ?? 0;
+    const order = ranks([baseline, firstSeenAt, publishedAt, loss, ...run.map(({ seenAt }) => seenAt)]);
+    return [pod.uid, pod.epoch, pod.phase, pod.containers, rest, run.map(({ id }) => id), order];
+  });
+  // The first to be seen is the one to blame: here the order is the matter.
+  const blamed = [...losses.entries()].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]);
+  const version = object?.resourceVersion;
+  return JSON.stringify([known, blamed, stages, jobs, version, suspensionSeen], (_, value: unknown) => plain(value));
+}
+
+function ranks(numbers: readonly number[]): readonly number[] {
+  const ordered = [...new Set([0, ...numbers])].sort((a, b) => a - b);
+  return numbers.map((number) => ordered.indexOf(number));
+}
+
+/** Nobody asks in which order these were filled. */
+function plain(value: unknown): unknown {
+  return value instanceof Map || value instanceof Set ? [...value].sort() : value;
+}

@@ -1,0 +1,55 @@
+// The versions of the small model's InPlaceRestart, by number; 0 when there is none. A number names the content: the same status
+// written again is the same version, so that states which differ in nothing else are one.
+import { type Identity, type Sighting, seeInPlaceRestart } from "../../../agent/decide.ts";
+import type { StoredObject } from "../api-server.ts";
+import { JOB_SET } from "../workload.ts";
+
+export type Status = StoredObject["status"];
+
+export class ObjectVersions {
+  readonly #owner: Identity;
+  readonly #objects: (StoredObject | undefined)[] = [undefined];
+  readonly #numbers = new Map<string, number>();
+  /** What agents make of each version, by a consistent read and by a watch. */
+  readonly #read: Sighting[] = [];
+  readonly #watched: Sighting[] = [];
+
+  /** All agents belong to one JobSet. */
+  constructor(owner: Identity) {
+    this.#owner = owner;
+  }
+
+  at(version: number): StoredObject | undefined {
+    return this.#objects[version];
+  }
+
+  numberOf(status: Status): number {
+    const key = JSON.stringify(status ?? {});
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const version = this.#objects.length;
+    this.#numbers.set(key, version);
+    const metadata = { name: JOB_SET, namespace: "default", uid: "object", resourceVersion: String(version) };
+    this.#objects.push({
+      metadata,
+      spec: { jobSetUID: this.#owner.jobSetUid },
+      ...(status === undefined ? {} : { status }),
+    });
+    return version;
+  }
+
+  sighting(version: number, consistent: boolean): Sighting {
+    const sightings = consistent ? this.#read : this.#watched;
+    const known = sightings[version] ?? seeInPlaceRestart(this.#objects[version], this.#owner, consistent);
+    sightings[version] = known;
+    return known;
+  }
+
+  describe(version: number): string {
+    const object = this.#objects[version];
+    if (object === undefined) return "no object";
+    if (object.status === undefined) return "an object without status";
+    const { deprecatedEpoch, syncedEpoch, restarts, phase, ready } = object.status;
+    return `deprecated ${deprecatedEpoch}, synced ${syncedEpoch}, restarts ${restarts}, ${phase} ${ready}`;
+  }
+}

@@ -1,0 +1,102 @@
+// The Pods of the small model: what runs in each, what its agent is about to do, and what the API server knows of it.
+import { type AgentState, newAgent } from "../../../agent/decide.ts";
+import type { Pod } from "../../api/pod.ts";
+import { podStatus } from "../pod-status.ts";
+import { jobOf, jobSetOf, podOf } from "../workload.ts";
+
+/** What a kubelet says of one incarnation of its Pod. */
+export interface Report {
+  readonly says: "starting" | "running" | "failed";
+  readonly incarnation: number;
+}
+
+export interface PodState {
+  readonly incarnation: number;
+  /** Absent when its process has ended. */
+  readonly agent: AgentState | undefined;
+  /** The request that the agent makes next. */
+  readonly request: "read" | "publish" | "none";
+  /** The version of the object that the agent saw last, and those on their way to it. */
+  readonly seen: number;
+  readonly news: readonly number[];
+  readonly worker: "none" | "runs" | "failed";
+  /** The kubelet has seen the failure and is about to restart all containers. */
+  readonly noticed: boolean;
+  readonly unsent: Report | undefined;
+  /** At the API server: the epoch, 0 for none, and the status. */
+  readonly epoch: number;
+  readonly status: Report | undefined;
+}
+
+/** A Pod as it goes over a watch: epoch and status travel in one object. */
+export interface PodVersion {
+  readonly pod: number;
+  readonly epoch: number;
+  readonly status: Report | undefined;
+}
+
+/** Two are the fewest that can disagree, and three are too many to go through everything. */
+const PODS = 2;
+const STAGE = { name: "workers", replicas: 1, parallelism: PODS, dependsOn: [] };
+// The budget is never spent: what is counted is what is looked at.
+export const JOBSET = jobSetOf({ stages: [STAGE], inOrder: false, maxRestarts: 1_000 }, "jobset", "1");
+export const JOB = jobOf(JOBSET, STAGE, 0, "job", "1");
+const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, index, `pod-${index}`, index, "1"));
+
+/** As the Job controller creates them. */
+export function newPods(): readonly PodState[] {
+  return BLANKS.map(() => ({ ...newborn(1), epoch: 0, status: undefined }));
+}
+
+/** A Pod whose containers are all new. What the API server knows of it does not change by that. */
+export function newborn(incarnation: number): Omit<PodState, "epoch" | "status"> {
+  const agent = newAgent({ jobSetUid: JOBSET.uid, replicatedJob: STAGE.name });
+  const unsent: Report = { says: "starting", incarnation };
+  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false, unsent };
+}
+
+export function podKey(pod: PodState): string {
+  const { agent, request, seen, news, worker, noticed, unsent, epoch, status, incarnation } = pod;
+  const doing = agent === undefined ? "-" : [agent.epoch, agent.published, agent.lifted, request, seen, news].join();
+  return [incarnation, doing, worker, noticed, reportKey(unsent), epoch, reportKey(status)].join(";");
+}
+
+export function versionKey({ pod, epoch, status }: PodVersion): string {
+  return `${pod} ${epoch} ${reportKey(status)}`;
+}
+
+function reportKey(report: Report | undefined): string {
+  return report === undefined ? "-" : `${report.says}${report.incarnation}`;
+}
+
+export function withoutAgent(pod: PodState): PodState {
+  return { ...pod, agent: undefined, request: "none", seen: 0, news: [] };
+}
+
+export function podOfVersion({ pod: index, epoch, status }: PodVersion): Pod {
+  const blank = BLANKS[index];
+  if (blank === undefined) throw new Error(`there is no Pod ${index}`);
+  const pod: Pod = { ...blank, epoch: epoch === 0 ? { kind: "absent" } : { kind: "present", epoch } };
+  return status === undefined ? pod : { ...pod, ...statusOf(blank.uid, status) };
+}
+
+function statusOf(uid: string, { says, incarnation }: Report): ReturnType<typeof podStatus> {
+  const agent = {
+    agent: { kind: "running" },
+    agentId: `${uid}-agent-${incarnation}`,
+    restarts: incarnation - 1,
+  } as const;
+  const workerId = `${uid}-worker-${incarnation}`;
+  switch (says) {
+    case "starting":
+      return podStatus("Pending", { ...agent, worker: { kind: "waiting", reason: "PodInitializing" } });
+    case "running":
+      return podStatus("Running", { ...agent, worker: { kind: "running" }, workerId });
+    case "failed":
+      return podStatus("Running", {
+        ...agent,
+        worker: { kind: "terminated", exitCode: 1, reason: "Error" },
+        workerId,
+      });
+  }
+}

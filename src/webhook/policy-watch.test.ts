@@ -1,0 +1,108 @@
+// The watch behind named failure policies, with a server whose events come when a test says so: a real one is hardly ever late.
+import type { ServerResponse } from "node:http";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import type { JsonObject } from "../api/admission.ts";
+import { json, type ScriptedServer, scriptedServer } from "../kube/testing/scripted-server.ts";
+import { PolicyWatch } from "./policy-watch.ts";
+import type { AdmissionRequest } from "./review.ts";
+import { eventually } from "./testing.ts";
+
+const SELECTED = "fieldSelector=metadata.name%3Dreprise-failure-policies";
+
+function configMap(namespace: string, data: Readonly<Record<string, string>>): JsonObject {
+  return { metadata: { namespace, name: "reprise-failure-policies", uid: namespace, resourceVersion: "5" }, data };
+}
+
+function request(name: string, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  const object = { metadata: { annotations: { "reprise.dev/failure-policy": name } } };
+  const asked = { uid: "u", operation: "CREATE", namespace: "team", name: "train", dryRun: false } as const;
+  return { ...asked, object, oldObject: undefined, ...more };
+}
+
+interface Cluster extends AsyncDisposable {
+  readonly server: ScriptedServer;
+  readonly watch: PolicyWatch;
+  /** Sends an event to the watch. */
+  appears(object: JsonObject): void;
+}
+
+/** One in which namespace "old" has a policy from the start. */
+async function cluster(status = 200): Promise<Cluster> {
+  let watching: ServerResponse | undefined;
+  const server = await scriptedServer((_request, response, url) => {
+    if (url.searchParams.has("watch")) {
+      watching = response;
+      response.writeHead(200).flushHeaders();
+    } else if (status === 200) {
+      const items = [configMap("old", { known: "failExitCodes: 7" })];
+      json(response, 200, { metadata: { resourceVersion: "4" }, items });
+    } else json(response, status, { kind: "Status", status: "Failure", code: status, message: "not for you" });
+  });
+  const log = pino({ level: "silent" });
+  const watch = new PolicyWatch({ client: server.client, log, configured: new Set(["everywhere"]) });
+  void watch.start();
+  if (status === 200) await eventually(() => watching !== undefined);
+  return {
+    server,
+    watch,
+    appears: (object) => watching?.write(`${JSON.stringify({ type: "ADDED", object })}\n`),
+    async [Symbol.asyncDispose]() {
+      await watch.stop();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("asks for the ConfigMaps of one name, in all namespaces", async () => {
+  await using all = await cluster();
+  expect(all.server.requests).toEqual([
+    `GET /api/v1/configmaps?${SELECTED}&limit=500`,
+    expect.stringContaining(`GET /api/v1/configmaps?${SELECTED}&watch=true`),
+  ]);
+  expect(all.watch.policiesOf("old")).toEqual({ kind: "known", texts: new Map([["known", "failExitCodes: 7"]]) });
+  expect(all.watch.policiesOf("team")).toEqual({ kind: "known", texts: new Map() });
+});
+
+test.each([
+  ["that names no policy", request("x", { object: { metadata: {} } })],
+  ["that names a policy of its namespace", request("known", { namespace: "old" })],
+  ["that names a policy of the config file", request("everywhere")],
+  ["about a live JobSet", request("x", { operation: "UPDATE" })],
+])("a request %s waits for nothing", async (_what, asked) => {
+  await using all = await cluster();
+  expect(all.watch.pending(asked)).toBeUndefined();
+});
+
+test("a request that came before the news of its policy waits for them, and no longer", async () => {
+  await using all = await cluster();
+  const pending = all.watch.pending(request("late"));
+  const began = performance.now();
+  setTimeout(() => all.appears(configMap("elsewhere", { late: "failExitCodes: 1" })), 20);
+  setTimeout(() => all.appears(configMap("team", { late: "failExitCodes: 8" })), 100);
+  await pending;
+  expect(performance.now() - began).toBeGreaterThanOrEqual(95);
+  expect(all.watch.policiesOf("team")).toEqual({ kind: "known", texts: new Map([["late", "failExitCodes: 8"]]) });
+});
+
+test("a request for a policy that nobody defines is let go after half a second", async () => {
+  await using all = await cluster();
+  const began = performance.now();
+  await all.watch.pending(request("nobody's"));
+  const waited = performance.now() - began;
+  expect(waited).toBeGreaterThanOrEqual(490);
+  // Well below the 5 s of the API server, also on a busy machine.
+  expect(waited).toBeLessThan(3_000);
+});
+
+test("while nothing could be listed, the reason is said", async () => {
+  await using all = await cluster(403);
+  await eventually(() => JSON.stringify(all.watch.policiesOf("team")).includes("not for you"));
+  await all.watch.pending(request("everywhere"));
+  expect(all.watch.policiesOf("team")).toEqual({
+    kind: "unavailable",
+    reason: expect.stringMatching(
+      /^the webhook has not read the policies of namespaces yet \(.*not for you.*\); try again/,
+    ),
+  });
+});

@@ -1,0 +1,106 @@
+// Knows the failure policies that namespaces define, by watching the ConfigMaps of that one name. A request is answered from
+// memory: a webhook that called the API server while that waits for it could use up the places it needs itself.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ANNOTATION, FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
+import { reasonOf } from "../errors.ts";
+import { objectAt, textAt } from "../inject/json.ts";
+import { type CollectionReader, Reflector } from "../kube/reflector.ts";
+import { readPolicyTexts } from "../policy/config-map.ts";
+import type { NamespacePolicies } from "../policy/lookup.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { AdmissionRequest } from "./review.ts";
+
+/**
+ * A ConfigMap and a JobSet that names it are often applied together, and the watch may be some milliseconds behind. More than
+ * that for any healthy watch, and still little of the 5 s that the API server waits.
+ */
+const CATCH_UP_MS = 500;
+
+/** Starting without the first list is better than not starting: only JobSets that name a policy need it. */
+const FIRST_LIST_MS = 5_000;
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+export interface PolicyWatchOptions {
+  readonly client: CollectionReader;
+  readonly log: Logger;
+  /** Names that need no ConfigMap. */
+  readonly configured: { has(name: string): boolean };
+}
+
+export class PolicyWatch {
+  readonly #reflector: Reflector<ReadonlyMap<string, string>>;
+  readonly #configured: PolicyWatchOptions["configured"];
+  /** Called at every change. */
+  readonly #waiting = new Set<() => void>();
+  #lastProblem = "the first list is still under way";
+
+  constructor({ client, log, configured }: PolicyWatchOptions) {
+    this.#configured = configured;
+    this.#reflector = new Reflector({
+      client,
+      path: "/api/v1/configmaps",
+      // Together with this name in the ClusterRole it is all that RBAC lets through.
+      fieldSelector: `metadata.name=${FAILURE_POLICIES_CONFIG_MAP}`,
+      project: readPolicyTexts,
+      onChange: () => this.#wake(),
+      onError: (error, stage) => {
+        this.#lastProblem = reasonOf(error);
+        log.warn({ watched: "failure policies", stage, err: error }, "watch interrupted");
+      },
+    });
+    void this.#reflector.whenSynced().then(() => this.#wake());
+  }
+
+  /** Returns with the first list, or when it takes too long; it is then tried further. */
+  async start(): Promise<void> {
+    this.#reflector.start();
+    await Promise.race([this.#reflector.whenSynced(), sleep(FIRST_LIST_MS, undefined, { ref: false })]);
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+
+  readonly policiesOf = (namespace: string): NamespacePolicies => {
+    if (!this.#reflector.synced) {
+      const reason =
+        `the webhook has not read the policies of namespaces yet (${this.#lastProblem}); try again, and if this persists ` +
+        "see the log and the rights of reprise-webhook";
+      return { kind: "unavailable", reason };
+    }
+    const texts = this.#reflector.get(`${namespace}/${FAILURE_POLICIES_CONFIG_MAP}`) ?? NONE;
+    return { kind: "known", texts };
+  };
+
+  /** What a request has to wait for, if it names a policy that is not known yet. */
+  readonly pending = ({ operation, namespace, object }: AdmissionRequest): Promise<void> | undefined => {
+    const name = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.failurePolicy);
+    if (operation !== "CREATE" || name === undefined || this.#knows(namespace, name)) return undefined;
+    return this.#untilKnown(namespace, name);
+  };
+
+  #knows(namespace: string, name: string): boolean {
+    const policies = this.policiesOf(namespace);
+    return policies.kind === "known" && (policies.texts.has(name) || this.#configured.has(name));
+  }
+
+  #untilKnown(namespace: string, name: string): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const look = () => {
+        if (this.#knows(namespace, name)) end();
+      };
+      const timer = setTimeout(end, CATCH_UP_MS);
+      this.#waiting.add(look);
+    });
+  }
+
+  #wake(): void {
+    for (const look of this.#waiting) look();
+  }
+}

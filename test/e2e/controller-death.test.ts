@@ -1,0 +1,152 @@
+// A controller that is killed with SIGKILL at every single write of a restart, before and after the API server has carried it out. The
+// writes are found by watching one restart, not listed here.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { hasStatus } from "../../src/kube/api-error.ts";
+import type { RunningProgram } from "../cluster/processes.ts";
+import { type Fault, type FaultProxy, faultProxy } from "./fault-proxy.ts";
+import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Installation, install } from "./reprise.ts";
+
+// A dozen restarts in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 900_000 });
+
+let installation: Installation;
+let proxy: FaultProxy;
+let controller: RunningProgram;
+
+beforeAll(async () => {
+  installation = await install();
+  const { reprise } = installation;
+  proxy = await faultProxy(reprise.apiServer);
+  controller = reprise.controller;
+  await controller.kill();
+  await succeed();
+});
+
+afterAll(async () => {
+  await installation?.end();
+  await proxy?.[Symbol.asyncDispose]();
+});
+
+/** Starts the next controller. Its predecessor is dead for certain, so it need not wait for the Lease to run out. */
+async function succeed(): Promise<void> {
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/reprise-system/leases/reprise-controller";
+  await installation.client.request("DELETE", lease).catch((error: unknown) => {
+    if (!hasStatus(error, 404)) throw error;
+  });
+  controller = await installation.reprise.startController(proxy.server);
+}
+
+test("at any write of a restart: it is completed, in place, and counts once", async () => {
+  const group = await TrainingGroup.start(installation, "steps", { stages: { workers: 2 }, maxRestarts: 1_000 });
+  const first = await group.running();
+  let restarts = 0;
+  const restart = async (fault?: Fault) => {
+    const { pods } = await group.running();
+    restarts += 1;
+    await fail(podAt(pods, restarts % pods.length), fault);
+    // Counted from the first: one restart too many at any time shows here, too.
+    const after = await group.restarted(first.syncedEpoch + restarts);
+    expect(after, describeFault(fault)).toMatchObject({ restarts });
+    expect(after.pods.map(identity), describeFault(fault)).toEqual(first.pods.map(identity));
+    expect(after.pods.map(({ worker }) => worker.restarts)).toEqual(first.pods.map(() => restarts));
+  };
+
+  await restart();
+  const writes = await quiet();
+  console.info(`a restart writes:\n${writes.join("\n")}`);
+  expect(writes).toEqual(expect.arrayContaining(["deprecated", "synced", "allRunning"].map(statusWrite)));
+  for (const fault of faultsAt(writes)) await restart(fault);
+  // Whatever the last of them left undone would show in one more.
+  await restart();
+  await group.delete();
+});
+
+test("at any write of the failure when the budget is spent: the JobSet fails once, for that reason, and its Pods go", async () => {
+  let groups = 0;
+  const spend = async (fault?: Fault) => {
+    groups += 1;
+    const group = await TrainingGroup.start(installation, `spent-${groups}`, {
+      stages: { workers: 2 },
+      maxRestarts: 0,
+    });
+    const { pods } = await group.running();
+    await fail(podAt(pods, 0), fault);
+    const { conditions } = await group.ended();
+    const failed = conditions.filter(({ type, status }) => type === "Failed" && status === "True");
+    expect(failed, describeFault(fault)).toMatchObject([{ reason: "ReachedMaxRestarts" }]);
+    await group.gone();
+    const last = await group.reached("says that it failed", ({ phase }) => phase === "Failed");
+    expect(last, describeFault(fault)).toMatchObject({ restarts: 0 });
+    const writes = await quiet();
+    await group.delete();
+    return writes;
+  };
+
+  const writes = await spend();
+  console.info(`the failure of a JobSet writes:\n${writes.join("\n")}`);
+  expect(writes).toContain("PATCH jobsets/status");
+  for (const fault of faultsAt(writes)) await spend(fault);
+});
+
+/** Kills the worker, and where there is a fault, the controller at that write, and starts its successor. */
+async function fail({ worker }: PodState, fault: Fault | undefined): Promise<void> {
+  // What is left to be written of the last restart must not be mistaken for this one's.
+  await quiet();
+  const struck = fault === undefined ? undefined : proxy.strike(fault, () => controller.kill());
+  kill(worker);
+  if (struck === undefined) return;
+  await within(60_000, struck, `${fault?.write} was not written`);
+  await succeed();
+}
+
+/** A description that comes again is the same step once more, with another count of ready Pods for people. */
+function faultsAt(writes: readonly string[]): readonly Fault[] {
+  return [...new Set(writes)].flatMap((write) => [
+    { write, moment: "before" } as const,
+    { write, moment: "after" } as const,
+  ]);
+}
+
+function describeFault(fault: Fault | undefined): string {
+  return fault === undefined ? "undisturbed" : `killed ${fault.moment} ${fault.write}`;
+}
+
+function statusWrite(step: string): unknown {
+  return expect.stringMatching(new RegExp(`^PATCH inplacerestarts/status .*${step}`));
+}
+
+/** Waits until the controller has nothing more to write, and returns what it has written since the last time. */
+async function quiet(): Promise<readonly string[]> {
+  const writes: string[] = [];
+  // Events follow a write at once, and the next decision within milliseconds.
+  for (let news = proxy.takeWrites(); ; news = proxy.takeWrites()) {
+    writes.push(...news);
+    await sleep(1_500);
+    if (news.length === 0) return writes;
+  }
+}
+
+async function within<T>(ms: number, promise: Promise<T>, otherwise: string): Promise<T> {
+  const patience = new AbortController();
+  const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
+    throw new Error(`${otherwise} within ${ms / 1_000} s`);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    late.catch(() => {});
+    patience.abort();
+  }
+}
+
+function podAt(pods: GroupState["pods"], index: number): PodState {
+  const pod = pods[index];
+  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
+  return pod;
+}
+
+function identity({ name, uid }: PodState): readonly string[] {
+  return [name, uid];
+}

@@ -1,0 +1,323 @@
+// Pods on lost nodes, with real kubelets that are stopped: who is freed, who is not, and what the waiting group says meanwhile.
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { type Condition, readConditions } from "../../src/api/metadata.ts";
+import { KUEUE } from "../../src/api/names.ts";
+import { readNode } from "../../src/api/node.ts";
+import { hasStatus } from "../../src/kube/api-error.ts";
+import { JSON_PATCH } from "../../src/kube/client.ts";
+import { waitFor } from "../cluster/proc.ts";
+import { type GroupState, TrainingGroup } from "./group.ts";
+import { loseNode, wakeNode } from "./lost-node.ts";
+import { type Installation, install } from "./reprise.ts";
+
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 400_000 });
+
+/** Longer than a node needs to be reachable again, so that it can be back in time. */
+const THRESHOLD_S = 25;
+/** How long a group without reprise's help is watched: it would wait for ever. */
+const HOPELESS_MS = 120_000;
+
+const CONSENT = "reprise.dev/safe-to-forcefully-delete";
+
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await install(
+    // Kubelets report every 10 s: twice that is a node that was lost, and not one that is slow. The default is 50 s.
+    { controllerManagerFlags: ["--node-monitor-grace-period=20s", "--node-monitor-period=1s"] },
+    { stuckPods: { threshold: `${THRESHOLD_S}s` } },
+  );
+  // JobSet's webhook has to outlive the node that is lost, or no Pod could be created.
+  const { kubectl } = installation;
+  const pinned = { spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } } };
+  const manager = ["deployment/jobset-controller-manager", "-n", "jobset-system"];
+  await kubectl(["patch", ...manager, "-p", JSON.stringify(pinned)]);
+  await kubectl(["rollout", "status", ...manager, "--timeout=120s"]);
+});
+
+afterAll(async () => {
+  await installation?.end();
+});
+
+describe("a node is lost for long", () => {
+  let annotated: TrainingGroup;
+  let plain: TrainingGroup;
+  let before: { readonly annotated: GroupState; readonly plain: GroupState };
+  let lostAt: number;
+
+  beforeAll(async () => {
+    const { kubectl } = installation;
+    await kubectl(["create", "namespace", "elsewhere"]);
+    [annotated, plain] = await Promise.all([
+      startSpread("annotated", { [CONSENT]: "true" }),
+      startSpread("plain", {}),
+      createPod("training", "old-name", { [KUEUE.safeToForcefullyTerminate]: "true" }),
+      createPod("training", "new-name", { [KUEUE.safeToForcefullyDelete]: "true" }),
+      createPod("training", "refused", { [CONSENT]: "false" }),
+      createPod("elsewhere", "not-opted-in", { [CONSENT]: "true" }),
+    ]);
+    const [first, second] = await Promise.all([annotated.running(), plain.running()]);
+    before = { annotated: first, plain: second };
+    lostAt = Date.now();
+    loseNode(installation.cluster, 2);
+  });
+
+  afterAll(() => {
+    wakeNode(installation.cluster, 2);
+  });
+
+  test("with consent: the stuck Pod is freed, its replacement runs on the other node, and the group recovers", async () => {
+    const lost = before.annotated.pods.find(({ node }) => node === "node-2");
+    await annotated.reached("loses a Pod", ({ pods }) => pods.some(({ terminating }) => terminating));
+    const waiting = await annotated.reached("says what it waits for", (state) => awaited(state) !== undefined);
+    expect(awaited(waiting)).toMatchObject({ reason: "NodeUnreachable" });
+    expect(awaited(waiting)?.message).toMatch(
+      new RegExp(`^waiting for Pod ${lost?.name} to terminate: .* on node node-2, .*it is forcefully deleted at `),
+    );
+    await annotated.reached("has the stuck Pod freed", ({ pods }) => pods.every(({ uid }) => uid !== lost?.uid));
+    const after = await annotated.restartedSince(before.annotated.syncedEpoch);
+    const seconds = (Date.now() - lostAt) / 1_000;
+    expect(after.pods.map(({ node }) => node)).toEqual(["node-1", "node-1"]);
+    expect(after).toMatchObject({ restarts: 0, history: [{ cause: { reason: "Disruption" }, counted: false }] });
+    expect(waitingCondition(after)?.status).toBe("False");
+    const events = await eventsOf("training", lost?.uid ?? "");
+    expect(events.filter(({ reason }) => reason === "ForcefullyDeleted")).toHaveLength(1);
+    expect(freedPods().filter((name) => name === lost?.name)).toHaveLength(1);
+    process.stdout.write(`\nnode lost → every worker runs again: ${seconds.toFixed(1)} s with reprise's freeing\n`);
+  });
+
+  test.each([
+    ["old-name", KUEUE.safeToForcefullyTerminate],
+    ["new-name", KUEUE.safeToForcefullyDelete],
+  ])("a Pod without a JobSet, annotated with Kueue's name (%s), is freed the same way, and once", async (name, key) => {
+    const pod = await waitFor(`${name} is freed`, 90_000, async () => {
+      const seen = await readPodOf("training", name);
+      return seen?.graceSeconds === 0 ? seen : undefined;
+    });
+    expect(pod.phase).toBe("Failed");
+    expect(pod.conditions.find(({ type }) => type === "RepriseFailureRecovery")).toMatchObject({
+      status: "True",
+      reason: "ForcefullyDeleted",
+      message: expect.stringContaining(key),
+    });
+    const events = (await eventsOf("training", pod.uid)).filter(({ reason }) => reason === "ForcefullyDeleted");
+    expect(events.map(({ note }) => note)).toEqual([expect.stringContaining("node node-2 is unreachable")]);
+    // Only the test's finalizer keeps it.
+    await removeFinalizers("training", name);
+    await waitFor(`${name} is gone`, 10_000, async () => (await readPodOf("training", name)) === undefined);
+    expect(freedPods().filter((freed) => freed === name)).toHaveLength(1);
+  });
+
+  test("without consent: nothing is touched, for as long as one waits, and the condition says why and what to do", async () => {
+    await waitFor("the wait is hopeless", HOPELESS_MS + 10_000, () => Date.now() - lostAt > HOPELESS_MS);
+    const state = await plain.state();
+    const lost = before.plain.pods.find(({ node }) => node === "node-2");
+    expect(state?.pods.map(({ uid }) => uid)).toEqual(before.plain.pods.map(({ uid }) => uid));
+    expect(state?.pods.find(({ uid }) => uid === lost?.uid)).toMatchObject({ terminating: true, phase: "Running" });
+    expect(state?.syncedEpoch).toBe(before.plain.syncedEpoch);
+    expect(state === undefined ? undefined : awaited(state)?.message).toContain(
+      `kubectl annotate pod -n training ${lost?.name} ${CONSENT}=true`,
+    );
+    expect(await eventsOf("training", lost?.uid ?? "")).not.toContainEqual(
+      expect.objectContaining({ reason: "ForcefullyDeleted" }),
+    );
+    const status = await reprise("status", "plain", "-n", "training");
+    expect(status).toMatch(
+      new RegExp(
+        `waiting for Pod ${lost?.name} to terminate \\(Terminating since \\d\\S+ on node node-2: unreachable\\)`,
+      ),
+    );
+    expect(status).toContain(`kubectl delete pod -n training ${lost?.name} --force --grace-period=0`);
+    expect(await reprise("status", "-A")).toMatch(
+      new RegExp(`^training +plain +Restarting +\\d/2 +1 +0/3 +Pod ${lost?.name} to terminate`, "m"),
+    );
+    process.stdout.write(`\nnode lost → still waiting after ${HOPELESS_MS / 1_000} s without it\n`);
+  });
+
+  test.each([
+    ["training", "refused"],
+    ["elsewhere", "not-opted-in"],
+  ])("a Pod in namespace %s that is %s is left alone", async (namespace, name) => {
+    const pod = await readPodOf(namespace, name);
+    expect(pod).toMatchObject({ phase: "Running", graceSeconds: 1 });
+    expect(freedPods()).not.toContain(name);
+  });
+
+  test("consent that is given while the group waits is taken", async () => {
+    const lost = before.plain.pods.find(({ node }) => node === "node-2");
+    await installation.kubectl(["annotate", "pod", "-n", "training", lost?.name ?? "", `${CONSENT}=true`]);
+    const after = await plain.restartedSince(before.plain.syncedEpoch);
+    expect(after.pods.map(({ node }) => node)).toEqual(["node-1", "node-1"]);
+    expect(freedPods()).toContain(lost?.name);
+    await Promise.all([annotated.delete(), plain.delete()]);
+  });
+});
+
+describe("nodes that come back", () => {
+  afterEach(async () => {
+    for (const index of [1, 2]) wakeNode(installation.cluster, index);
+    await waitFor("the nodes are reachable", 60_000, async () => (await unreachableNodes()).length === 0);
+  });
+
+  test("before the threshold: their kubelets end their Pods, and nobody else", async () => {
+    await waitFor("the nodes are reachable", 60_000, async () => (await unreachableNodes()).length === 0);
+    const group = await startSpread("back-in-time", { [CONSENT]: "true" });
+    const before = await group.running();
+    const lost = before.pods.find(({ node }) => node === "node-2");
+    loseNode(installation.cluster, 2);
+    await group.reached("loses a Pod", ({ pods }) => pods.some(({ terminating }) => terminating));
+    wakeNode(installation.cluster, 2);
+    const after = await group.restartedSince(before.syncedEpoch);
+    expect(after.pods.map(({ uid }) => uid)).not.toContain(lost?.uid);
+    expect(freedPods()).not.toContain(lost?.name);
+    expect(await eventsOf("training", lost?.uid ?? "")).not.toContainEqual(
+      expect.objectContaining({ reason: "ForcefullyDeleted" }),
+    );
+    await group.delete();
+    await group.gone();
+  });
+
+  test("all at once: the control plane was cut off, and nothing is freed meanwhile", async () => {
+    const group = await startSpread("cut-off", { [CONSENT]: "true" });
+    const before = await group.running();
+    for (const index of [1, 2]) loseNode(installation.cluster, index);
+    await waitFor("both nodes are unreachable", 90_000, async () => (await unreachableNodes()).length === 2);
+    for (const { name } of before.pods) {
+      await installation.kubectl(["delete", "pod", "-n", "training", name, "--wait=false"]);
+    }
+    const due = Date.now() + (THRESHOLD_S + 10) * 1_000;
+    const state = await group.reached("says that the brake holds", (seen) =>
+      (awaited(seen)?.message ?? "").includes("stuckPods.brake"),
+    );
+    expect(awaited(state)?.reason).toBe("NodeUnreachable");
+    await waitFor("the Pods would be freed by now", 60_000, () => Date.now() > due);
+    const after = await group.state();
+    expect(after?.pods.map(({ uid, phase }) => ({ uid, phase }))).toEqual(
+      before.pods.map(({ uid }) => ({ uid, phase: "Running" })),
+    );
+    expect(controllerLog()).toContain("so many nodes are unreachable that the control plane may be cut off");
+    for (const index of [1, 2]) wakeNode(installation.cluster, index);
+    await group.restartedSince(before.syncedEpoch);
+    for (const { name } of before.pods) expect(freedPods()).not.toContain(name);
+    await group.delete();
+  });
+});
+
+/** What the command line prints, as users run it. */
+async function reprise(...args: readonly string[]): Promise<string> {
+  const { reprise, cluster } = installation;
+  const bundle = join(reprise.logFolder, "reprise.js");
+  const { stdout } = await promisify(execFile)(process.execPath, [bundle, ...args, "--kubeconfig", cluster.kubeconfig]);
+  return stdout;
+}
+
+/** Two Pods on two nodes; a node that is lost does not count, so that both may then run on the other. */
+async function startSpread(name: string, annotations: Readonly<Record<string, string>>): Promise<TrainingGroup> {
+  const spread = {
+    maxSkew: 1,
+    topologyKey: "kubernetes.io/hostname",
+    whenUnsatisfiable: "DoNotSchedule",
+    nodeTaintsPolicy: "Honor",
+    labelSelector: { matchLabels: { "jobset.sigs.k8s.io/jobset-name": name } },
+  };
+  return await TrainingGroup.start(installation, name, {
+    stages: { workers: 2 },
+    maxRestarts: 3,
+    annotations: { "reprise.dev/node-loss-grace": "3s", ...annotations },
+    podSpec: { workers: { topologySpreadConstraints: [spread] } },
+  });
+}
+
+function waitingCondition({ conditions }: GroupState): Condition | undefined {
+  return conditions.find(({ type }) => type === "WaitingForTermination");
+}
+
+function awaited(state: GroupState): Condition | undefined {
+  const condition = waitingCondition(state);
+  return condition?.status === "True" ? condition : undefined;
+}
+
+/** On node-2, evicted soon after its loss; a finalizer keeps it readable after it was freed. */
+async function createPod(
+  namespace: string,
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { client, kubectl } = installation;
+  await kubectl(["wait", "serviceaccount/default", "-n", namespace, "--for=create", "--timeout=30s"]);
+  const toleration = { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" };
+  const body = {
+    metadata: { name, annotations, finalizers: ["reprise.dev/test"] },
+    spec: {
+      nodeSelector: { "kubernetes.io/hostname": "node-2" },
+      terminationGracePeriodSeconds: 1,
+      tolerations: [{ ...toleration, tolerationSeconds: 3 }],
+      containers: [{ name: "main", image: "local/busybox:1", command: ["sh", "-c", "sleep 100000"] }],
+    },
+  };
+  await client.request("POST", `/api/v1/namespaces/${namespace}/pods`, { body });
+  await kubectl(["wait", `pod/${name}`, "-n", namespace, "--for=condition=Ready", "--timeout=60s"]);
+}
+
+interface SeenPod {
+  readonly uid: string;
+  readonly phase: string;
+  readonly graceSeconds: unknown;
+  readonly conditions: readonly Condition[];
+}
+
+async function readPodOf(namespace: string, name: string): Promise<SeenPod | undefined> {
+  try {
+    const raw = await installation.client.request("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
+    const [metadata, status] = [asMap(raw["metadata"]), asMap(raw["status"])];
+    return {
+      uid: asText(metadata["uid"]) ?? "",
+      phase: asText(status["phase"]) ?? "",
+      graceSeconds: metadata["deletionGracePeriodSeconds"],
+      conditions: readConditions(status["conditions"]),
+    };
+  } catch (error) {
+    if (hasStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+async function removeFinalizers(namespace: string, name: string): Promise<void> {
+  const body = [{ op: "remove", path: "/metadata/finalizers" }];
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  await installation.client.request("PATCH", path, { body, contentType: JSON_PATCH });
+}
+
+async function eventsOf(namespace: string, uid: string): Promise<{ reason: string; note: string }[]> {
+  const list = await installation.client.request("GET", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+  return asList(list["items"])
+    .map(asMap)
+    .filter((event) => asMap(event["regarding"])["uid"] === uid)
+    .map(({ reason, note }) => ({ reason: asText(reason) ?? "", note: asText(note) ?? "" }));
+}
+
+async function unreachableNodes(): Promise<string[]> {
+  const list = await installation.client.request("GET", "/api/v1/nodes");
+  return asList(list["items"])
+    .map(readNode)
+    .filter(({ unreachable }) => unreachable !== undefined)
+    .map(({ name }) => name);
+}
+
+function controllerLog(): string {
+  return readFileSync(join(installation.reprise.logFolder, "reprise-controller.log"), "utf8");
+}
+
+/** Names of the Pods that the controller says to have freed, each time that it says so. */
+function freedPods(): string[] {
+  return controllerLog()
+    .split("\n")
+    .filter((line) => line.includes('"stuck Pod freed"'))
+    .map((line) => asText(asMap(JSON.parse(line))["pod"]) ?? "");
+}

@@ -1,0 +1,29 @@
+// What a request to the API server writes, in a few words that are the same in every restart: names and times left out.
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+
+/** Undefined when nothing of a restart is written: reads, and leases, which are renewed all the time. */
+export function describeWrite(method: string, path: string, body: unknown): string | undefined {
+  if (method === "GET") return undefined;
+  const resource = resourceOf(path);
+  if (resource === "leases") return undefined;
+  const detail = detailOf(resource, asMap(body));
+  return `${method} ${resource}${detail === "" ? "" : ` (${detail})`}`;
+}
+
+/** Such as inplacerestarts/status, of /apis/reprise.dev/v1alpha1/namespaces/training/inplacerestarts/train/status. */
+function resourceOf(path: string): string {
+  const [url = ""] = path.split("?", 1);
+  const below = url.replace(/^\/apis?\/([^/]*\.[^/]*\/)?v[^/]+\//, "").replace(/^namespaces\/[^/]+\//, "");
+  const [resource = "", , subresource] = below.split("/");
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
+}
+
+function detailOf(resource: string, body: Readonly<Record<string, unknown>>): string {
+  if (resource === "events") return asText(body["reason"]) ?? "once more";
+  if (resource !== "inplacerestarts/status") return "";
+  const status = asMap(body["status"]);
+  const record = asMap(asList(status["history"]).at(-1));
+  // The steps that a restart leaves behind in its record, the last one first.
+  const step = ["allRunning", "synced", "deprecated"].find((each) => record[each] !== undefined);
+  return [asText(status["phase"]) ?? "", ...(step === undefined ? [] : [step])].join(", ");
+}

@@ -1,0 +1,265 @@
+// Every mistake in an annotation is answered by the webhook with a message of its own: which annotation, what is wrong with the value,
+// and what to write instead. What is compared is what kubectl shows to the user.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ANNOTATION } from "../../src/api/names.ts";
+import { container, jobSet } from "../builders/jobset.ts";
+import type { Kubectl } from "../cluster/kubectl.ts";
+import { createNamespace } from "../reprise-programs.ts";
+import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
+
+type Annotations = Readonly<Record<string, string>>;
+/** What is written, and what is said about which annotation. */
+type Row = readonly [annotations: Annotations, at: string, message: string];
+
+const NAMESPACE = "team";
+
+function of(key: string, rule: string, ...rows: readonly (readonly [value: string, message: string])[]): Row[] {
+  return rows.map(([value, message]) => [{ [key]: value }, key, `${message} [${rule}]`]);
+}
+
+const TOO_LONG = Array.from({ length: 700 }, () => "1").join();
+const POLICIES = {
+  broken: "failExitCodes: [",
+  beyond: "recreateExitCodes: 80-300",
+  mistyped: "failExitcode: 78",
+  empty: "{}",
+};
+
+const DENIED: readonly Row[] = [
+  ...of(
+    ANNOTATION.inject,
+    "toggle",
+    ["yes", '"yes" is neither "true" nor "false"; write one of them, in quotes'],
+    ["True", '"True" is neither "true" nor "false"; write one of them, in quotes'],
+    ["", '"" is neither "true" nor "false"; write one of them, in quotes'],
+  ),
+  ...of(
+    ANNOTATION.replicatedJobs,
+    "participation",
+    ["", '"" names no replicatedJob; list names separated by commas, or remove it to mean all'],
+    [" , ", '" , " names no replicatedJob; list names separated by commas, or remove it to mean all'],
+    ["worker", '"worker" is not a replicatedJob of this JobSet; did you mean "workers"?'],
+    ["workers, evaluators", '"evaluators" is not a replicatedJob of this JobSet; use one of: driver, workers'],
+  ),
+  ...of(
+    ANNOTATION.workerContainers,
+    "participation",
+    ["", '"" names no container; list names separated by commas, or remove it to mean all'],
+    ["train,lgo", '"lgo" is not a container of this JobSet; did you mean "log"?'],
+    ["train,metrics", '"metrics" is not a container of this JobSet; use one of: train, log'],
+  ),
+  ...of(
+    ANNOTATION.failExitCodes,
+    "exit-codes",
+    ["", 'is empty; write codes and ranges such as "40-50,137", or remove it'],
+    ["40,,50", '"40,,50" has nothing on one side of a comma; remove the comma'],
+    ["40,", '"40," has nothing on one side of a comma; remove the comma'],
+    ["0", '"0" names 0, which is success and has no failure class; remove it'],
+    ["0-5", '"0-5" names 0, which is success and has no failure class; remove it'],
+    ["256", '"256" goes beyond 255, the largest exit code; lower it'],
+    ["250-300", '"250-300" goes beyond 255, the largest exit code; lower it'],
+    ["50-40", '"50-40" is a reversed range; write "40-50"'],
+    ["40,40", '"40" repeats 40, which "40" already names; remove one of them'],
+    ["40-50,45", '"45" repeats 45, which "40-50" already names; remove one of them'],
+    ["forty", '"forty" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["40 50", '"40 50" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["40–50", '"40–50" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["-1", '"-1" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["1.5", '"1.5" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["0x80", '"0x80" is not an exit code or a range; write for example "137" or "40-50"'],
+    ["SIGKILL", '"SIGKILL" is not an exit code or a range; write for example "137" or "40-50"'],
+    [
+      "1-255",
+      "255 codes are in a class, and Kubernetes takes 254 beside 0 in one rule; leave at least one code to the restart in place",
+    ],
+    [TOO_LONG, 'must be text of at most 1275 characters; write for example "40-50,137"'],
+  ),
+  ...of(
+    ANNOTATION.recreateExitCodes,
+    "exit-codes",
+    ["", 'is empty; write codes and ranges such as "40-50,137", or remove it'],
+    ["300", '"300" goes beyond 255, the largest exit code; lower it'],
+    ["7-5", '"7-5" is a reversed range; write "5-7"'],
+    ["all", '"all" is not an exit code or a range; write for example "137" or "40-50"'],
+  ),
+  [
+    { [ANNOTATION.failExitCodes]: "40-50,137", [ANNOTATION.recreateExitCodes]: "48-52,137" },
+    ANNOTATION.recreateExitCodes,
+    "48-50,137 is also in reprise.dev/fail-exit-codes, and a code belongs to one class only; remove it from one of the two [exit-codes]",
+  ],
+  ...of(
+    ANNOTATION.failurePolicy,
+    "failure-policy",
+    ["", 'names no failure policy; write a name such as "cuda-default", or remove the annotation'],
+    [
+      "cuda-defalt",
+      '"cuda-defalt" is not a failure policy of ConfigMap reprise-failure-policies of namespace team or the config file; did you mean "cuda-default"?',
+    ],
+    [
+      "gentle",
+      '"gentle" is not a failure policy of ConfigMap reprise-failure-policies of namespace team or the config file; use one of: beyond, broken, cuda-default, empty, mistyped',
+    ],
+    [
+      "beyond",
+      '"beyond" is not usable: in ConfigMap reprise-failure-policies of namespace team, key beyond, recreateExitCodes "80-300" goes beyond 255, the largest exit code; lower it',
+    ],
+    [
+      "mistyped",
+      '"mistyped" is not usable: in ConfigMap reprise-failure-policies of namespace team, key mistyped, failExitcode is not a field of a failure policy; did you mean "failExitCodes"?',
+    ],
+    [
+      "empty",
+      '"empty" is not usable: in ConfigMap reprise-failure-policies of namespace team, key empty, it has neither failExitCodes nor recreateExitCodes; write for example `recreateExitCodes: "80"`',
+    ],
+    [
+      "broken",
+      '"broken" is not usable: in ConfigMap reprise-failure-policies of namespace team, key broken, it is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]; write for example `recreateExitCodes: "80"`',
+    ],
+  ),
+  [
+    { [ANNOTATION.failurePolicy]: "cuda-default", [ANNOTATION.failExitCodes]: "79-81" },
+    ANNOTATION.failExitCodes,
+    '80 is in the recreate class of failure policy "cuda-default", and a code belongs to one class only; remove it here, or replace reprise.dev/failure-policy by annotations of your own [failure-policy]',
+  ],
+  [
+    { [ANNOTATION.failurePolicy]: "cuda-default", [ANNOTATION.recreateExitCodes]: "78" },
+    ANNOTATION.recreateExitCodes,
+    '78 is in the fail class of failure policy "cuda-default", and a code belongs to one class only; remove it here, or replace reprise.dev/failure-policy by annotations of your own [failure-policy]',
+  ],
+  ...of(
+    ANNOTATION.maxRestarts,
+    "max-restarts",
+    ["ten", '"ten" is not a whole number from 0 to 2147483647; write for example "10"'],
+    ["-1", '"-1" is not a whole number from 0 to 2147483647; write for example "10"'],
+    ["2147483648", '"2147483648" is not a whole number from 0 to 2147483647; write for example "10"'],
+    ["", '"" is not a whole number from 0 to 2147483647; write for example "10"'],
+  ),
+  ...of(
+    ANNOTATION.escalateAfter,
+    "escalate-after",
+    ["never", '"never" is not a whole number from 0 (never) to 2147483647; write for example "3"'],
+    ["-3", '"-3" is not a whole number from 0 (never) to 2147483647; write for example "3"'],
+  ),
+  ...of(
+    ANNOTATION.onPartialSuccess,
+    "on-partial-success",
+    [
+      "restart",
+      '"restart" is not "recreate" (JobSet starts everything anew) or "continue" (the others restart without those that are done); write for example "recreate"',
+    ],
+    [
+      "Continue",
+      '"Continue" is not "recreate" (JobSet starts everything anew) or "continue" (the others restart without those that are done); write for example "recreate"',
+    ],
+  ),
+  ...of(
+    ANNOTATION.nodeLossGrace,
+    "node-loss-grace",
+    ["30", '"30" is not a duration such as "30s", "5m" or "1h30m"; write a number with its unit'],
+    ["soon", '"soon" is not a duration such as "30s", "5m" or "1h30m"; write a number with its unit'],
+    ["-5s", '"-5s" is not a duration such as "30s", "5m" or "1h30m"; write a number with its unit'],
+    ["1m30m", '"1m30m" is not a duration such as "30s", "5m" or "1h30m"; write a number with its unit'],
+    ["", '"" is not a duration such as "30s", "5m" or "1h30m"; write a number with its unit'],
+  ),
+  ...of(
+    ANNOTATION.agentCpu,
+    "agent-resources",
+    ["0", '"0" is not a quantity above 0; write for example "100m"'],
+    ["-1", '"-1" is not a quantity above 0; write for example "100m"'],
+    ["0.1 cores", '"0.1 cores" is not a quantity above 0; write for example "100m"'],
+  ),
+  ...of(
+    ANNOTATION.agentMemory,
+    "agent-resources",
+    ["64m", '"64m" is not a quantity of at least 1Mi; write for example "64Mi"'],
+    ["64MB", '"64MB" is not a quantity of at least 1Mi; write for example "64Mi"'],
+    ["1Ki", '"1Ki" is not a quantity of at least 1Mi; write for example "64Mi"'],
+  ),
+  ...of(
+    ANNOTATION.safeToForcefullyDelete,
+    "force-delete",
+    ["yes", '"yes" is not "true" or "false"; write for example "true"'],
+    ["", '"" is not "true" or "false"; write for example "true"'],
+  ),
+];
+
+/** Allowed, because nothing would break; but the author believes something that is not so. */
+const WARNED: readonly Row[] = [
+  [
+    { "reprise.dev/max-restart": "3" },
+    "reprise.dev/max-restart",
+    "is not known to reprise and has no effect; did you mean reprise.dev/max-restarts?",
+  ],
+  [
+    { "reprise.dev/failurepolicy": "x" },
+    "reprise.dev/failurepolicy",
+    "is not known to reprise and has no effect; did you mean reprise.dev/failure-policy?",
+  ],
+  [
+    { "reprise.dev/colour": "blue" },
+    "reprise.dev/colour",
+    "is not known to reprise and has no effect; remove it (docs/annotations.md lists all)",
+  ],
+  [
+    { [ANNOTATION.maxRestarts]: "0" },
+    ANNOTATION.maxRestarts,
+    "is 0: the first failure fails the JobSet and nothing restarts in place; raise it",
+  ],
+];
+
+let chain: AdmissionChain;
+let kubectl: Kubectl;
+
+beforeAll(async () => {
+  chain = await startAdmissionChain();
+  kubectl = chain.controlPlane.kubectl;
+  await createNamespace(kubectl, NAMESPACE);
+  const metadata = { name: "reprise-failure-policies", namespace: NAMESPACE };
+  const policies = { apiVersion: "v1", kind: "ConfigMap", metadata, data: POLICIES };
+  await kubectl(["create", "-f", "-"], { input: JSON.stringify(policies) });
+});
+
+afterAll(async () => {
+  await chain.controlPlane.stop();
+});
+
+/** Creates the JobSet as far as the API server would; resolves to what kubectl prints when it is allowed. */
+function create(annotations: Annotations): Promise<string> {
+  const builder = jobSet("train")
+    .metadata({ namespace: NAMESPACE })
+    .spec({ failurePolicy: { maxRestarts: 3 } })
+    .replicatedJob("driver", { pods: 1 })
+    .replicatedJob("workers", { pods: 2, containers: [container("train"), container("log")] });
+  for (const [key, value] of Object.entries(annotations)) builder.annotation(key, value);
+  const input = JSON.stringify(builder.build());
+  return kubectl(["create", "--dry-run=server", "-o", "name", "-f", "-"], { input, withWarnings: true });
+}
+
+test("a JobSet without mistakes is taken without a word", async () => {
+  expect(await create({})).toBe("jobset.jobset.x-k8s.io/train\n");
+});
+
+describe("is denied with a message of its own", () => {
+  test.each(DENIED)("%j", async (annotations, at, message) => {
+    const said = await create(annotations).catch((error: Error) => error.message.replace(/^kubectl .*: exit 1: /, ""));
+    expect(said).toBe(`The JobSet "train" is invalid: metadata.annotations[${at}]: ${message}`);
+  });
+});
+
+describe("is allowed with a warning of its own", () => {
+  test.each(WARNED)("%j", async (annotations, at, message) => {
+    expect(await create(annotations)).toBe(
+      `jobset.jobset.x-k8s.io/train\nWarning: reprise: metadata.annotations[${at}]: ${message}\n`,
+    );
+  });
+});
+
+test("the table has every annotation that a user writes, at least thirty mistakes, and no two messages alike", () => {
+  const rows = [...DENIED, ...WARNED];
+  const written = Object.values(ANNOTATION).filter((key) => key !== ANNOTATION.status);
+  expect(new Set(rows.map(([, at]) => at))).toEqual(new Set([...written, ...WARNED.map(([, at]) => at)]));
+  expect(rows.length).toBeGreaterThanOrEqual(30);
+  expect(new Set(rows.map(([, at, message]) => `${at}: ${message}`)).size).toBe(rows.length);
+  // After what is wrong comes what to do about it.
+  for (const [, , message] of rows) expect(message).toMatch(/; \S/);
+});
