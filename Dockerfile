@@ -17,7 +17,8 @@ COPY controller controller
 ARG TARGETARCH
 RUN npm run image-root -- --arch "$TARGETARCH"
 
-FROM ${BASE}
+# Said again for builders that would take the build stage's.
+FROM --platform=$TARGETPLATFORM ${BASE}
 # What changes least comes first. A layer for each, so that an upgrade of reprise does not pull Node.js again.
 COPY --from=build /build/dist/image/node /usr/local/bin/node
 COPY --from=build /build/dist/image/reprise-agent /usr/local/bin/reprise-agent
