@@ -455,6 +455,11 @@ describe("the budget", () => {
     expect(scene.fails(A, "b").step()).toMatchObject({ kind: "fail" });
   });
 
+  it("may be raised while the group runs", () => {
+    const scene = runningScene(policy(0)).changeJobSet({ annotations: { [ANNOTATION.maxRestarts]: "1" } });
+    expect(scene.fails(A, "a").step()).toMatchObject({ kind: "write", status: { phase: "Restarting" } });
+  });
+
   it("is not touched by disruptions, even when it is spent", () => {
     const scene = runningScene(policy(0))
       .pod(A, { deletion: DELETED, conditions: [DISRUPTED] })

@@ -1,6 +1,7 @@
 // A barrier that nobody lifts, or a stage that never fills: after a while somebody has to look, and is told where. Pure.
 import type { JobSet } from "../src/api/jobset.ts";
 import { holdEndsAt } from "./backoff.ts";
+import type { EventReason } from "./event-reasons.ts";
 import type { Group } from "./group.ts";
 import { describeMissing } from "./missing.ts";
 import { CONDITION, STALL, withCondition } from "./present.ts";
@@ -24,7 +25,7 @@ export function reportStall(group: Group, jobSet: JobSet, status: Status, now: n
 interface Stall {
   readonly reason: string;
   readonly message: string;
-  readonly event: string;
+  readonly event: EventReason;
   readonly note: string;
 }
 

@@ -2,6 +2,7 @@
 import type { InPlaceRestartStatus, RestartAction } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import { budgetOf } from "./budget.ts";
+import type { EventReason } from "./event-reasons.ts";
 import { CONDITION, withCondition } from "./present.ts";
 
 export type Status = InPlaceRestartStatus;
@@ -9,14 +10,14 @@ export type Status = InPlaceRestartStatus;
 /** Something to tell the users of the JobSet, as an Event. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly action: string;
   readonly note: string;
 }
 
-/** Why a JobSet has to fail, as its condition says it. */
+/** Why a JobSet has to fail, as its condition and its Event say it. */
 export interface Failure {
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
 }
 
@@ -56,13 +57,12 @@ export function spentBudget(jobSet: JobSet, status: Status): Failure {
 }
 
 /** The Event of each rung has its own reason, so that an alert can tell them apart. */
-const RUNG_REASONS: Readonly<Record<RestartAction, string>> = {
+const RUNG_REASONS = {
   RestartInPlace: "RestartingInPlace",
   RecreatePod: "RecreatingPod",
   RecreateJobSet: "RecreatingJobSet",
-  FailJobSet: "FailingJobSet",
-};
+} as const satisfies Readonly<Partial<Record<RestartAction, EventReason>>>;
 
-export function restartNotice(action: RestartAction, note: string): Notice {
+export function restartNotice(action: keyof typeof RUNG_REASONS, note: string): Notice {
   return { type: "Warning", reason: RUNG_REASONS[action], action: "Restart", note };
 }

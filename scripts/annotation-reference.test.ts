@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ANNOTATION_TEXTS, LABEL_TEXTS } from "../src/api/annotation-texts.ts";
+import { ANNOTATION_TEXTS } from "../src/api/annotation-texts.ts";
 import { ANNOTATION } from "../src/api/names.ts";
 import { preview } from "../src/validate/preview.ts";
 import { policies, settings } from "../test/builders/injection.ts";
@@ -25,20 +25,4 @@ describe("docs/annotations.md", () => {
     const request = { namespace: "default", object: object.build(), config: settings, policies };
     expect(preview(request).verdict.errors).toEqual([]);
   });
-
-  it.each([...Object.entries(ANNOTATION_TEXTS), ...Object.entries(LABEL_TEXTS)])(
-    "sends readers of %s to a section that exists",
-    (_name, { section }) => {
-      const [file = "", anchor] = section.split("#");
-      expect(existsSync(`docs/${file}`)).toBe(true);
-      const headings = readFileSync(`docs/${file}`, "utf8").matchAll(/^#+ (.*)$/gm);
-      const anchors = [...headings].map(([, text = ""]) =>
-        text
-          .toLowerCase()
-          .replaceAll(/[^a-z0-9 -]/g, "")
-          .replaceAll(" ", "-"),
-      );
-      expect(anchor === undefined ? [] : anchors).toEqual(anchor === undefined ? [] : expect.arrayContaining([anchor]));
-    },
-  );
 });

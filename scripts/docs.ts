@@ -2,10 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { withAnnotations } from "./annotation-reference.ts";
 import { withReference } from "./config-reference.ts";
+import { withOperations } from "./operations-reference.ts";
 
-const PAGES: readonly (readonly [file: string, update: (page: string) => string])[] = [
+const PAGES: readonly (readonly [file: string, update: (page: string) => string | Promise<string>])[] = [
   ["docs/configuration.md", withReference],
   ["docs/annotations.md", withAnnotations],
+  ["docs/operations.md", withOperations],
 ];
 
-for (const [file, update] of PAGES) writeFileSync(file, update(readFileSync(file, "utf8")));
+for (const [file, update] of PAGES) writeFileSync(file, await update(readFileSync(file, "utf8")));

@@ -5,25 +5,10 @@ import { parseAllDocuments } from "yaml";
 import { defaultConfig } from "../src/api/config.ts";
 import { isPolicyConfigMap, readPolicyTexts } from "../src/policy/config-map.ts";
 import { readDefinitionText } from "../src/policy/definition.ts";
+import { testedRows, unknownTitles } from "./test-titles.ts";
 
 const page = readFileSync("docs/failure-policy.md", "utf8");
-const rows = [...page.matchAll(/^\| (.*) \| `(\S+\.test\.ts)`: (.*) \|$/gm)].map(
-  ([, what = "", file = "", titles = ""]) => ({
-    what: what.split(" | ", 1)[0] ?? "",
-    file,
-    titles: titles.split(" › "),
-  }),
-);
-
-/** The titles in a test file, with what is filled in per case left open. */
-function titlesOf(file: string): RegExp[] {
-  const text = readFileSync(file, "utf8");
-  const titles = text.matchAll(/(?:\b(?:test|it|describe)(?:\.concurrent)?|\])\)?\(\s*"((?:[^"\\]|\\.)*)"/g);
-  return [...titles].map(([, title = ""]) => {
-    const literal = title.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/%[sj]/g, ".*");
-    return new RegExp(`^${literal}$`);
-  });
-}
+const rows = testedRows(page);
 
 describe("docs/failure-policy.md", () => {
   it("has a test for every row of its table", () => {
@@ -31,9 +16,8 @@ describe("docs/failure-policy.md", () => {
     expect(rows.length).toBe((table?.match(/^\| /gm)?.length ?? 0) - 1);
   });
 
-  it.each(rows)("names a test that exists: $what", ({ file, titles }) => {
-    const known = titlesOf(file);
-    expect(titles.filter((title) => !known.some((each) => each.test(title)))).toEqual([]);
+  it.each(rows)("names a test that exists: $what", ({ test }) => {
+    expect(unknownTitles(test)).toEqual([]);
   });
 
   it("gives cuda-default the codes that it has", () => {

@@ -8,6 +8,7 @@ import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { Occurrence } from "../../src/kube/events.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
 import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { jobSetReference } from "./reconcile.ts";
 
 /** A JobSet without the label of injected ones. */
@@ -89,7 +90,7 @@ export class NotInjected {
     this.#record({
       regarding: jobSetReference(jobSet),
       type: "Warning",
-      reason: "NotInjected",
+      reason: "NotInjected" satisfies EventReason,
       action: "Inject",
       note: `opted in, but created without injection: it does not restart in place; ${remedy}`,
     });

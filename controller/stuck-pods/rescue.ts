@@ -6,6 +6,7 @@ import { ApiError, hasStatus } from "../../src/kube/api-error.ts";
 import type { Occurrence } from "../../src/kube/events.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
+import type { EventReason } from "../event-reasons.ts";
 import { isUsual, judgeStuckPod, type StuckVerdict } from "./decide.ts";
 import { explainVerdict } from "./explain.ts";
 import type { StuckPodsMetrics } from "./metrics.ts";
@@ -158,7 +159,7 @@ export class Rescue {
     record({
       regarding: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
       type: "Warning",
-      reason: FAILURE_RECOVERY.reason,
+      reason: FAILURE_RECOVERY.reason satisfies EventReason,
       action: "ForceDelete",
       note: message,
     });

@@ -1,0 +1,66 @@
+// Writes the tables of metrics and Events in docs/operations.md from what the programs register and record.
+import { Registry } from "prom-client";
+import { EVENT_TEXTS } from "../controller/event-reasons.ts";
+import { createControllerMetrics } from "../controller/shell/metrics.ts";
+import { createStuckPodsMetrics } from "../controller/stuck-pods/metrics.ts";
+import { ObservedSurroundings } from "../controller/stuck-pods/surroundings.ts";
+import { defaultConfig } from "../src/api/config.ts";
+import { createWebhookMetrics } from "../src/webhook/metrics.ts";
+import { markdownTable, withGenerated } from "./generated-part.ts";
+
+/** The page with its tables brought up to date. */
+export async function withOperations(page: string): Promise<string> {
+  const webhook = new Registry();
+  createWebhookMetrics(webhook);
+  const controller = new Registry();
+  registerController(controller);
+  const withWebhook = withGenerated(page, "webhook metrics", await metricsTable(webhook));
+  const withBoth = withGenerated(withWebhook, "controller metrics", await metricsTable(controller));
+  return withGenerated(withBoth, "events", eventsTable());
+}
+
+/** As controller/shell/run.ts does, with nothing to read yet. */
+function registerController(registry: Registry): void {
+  createControllerMetrics(registry).read({
+    groupsByPhase: () => new Map(),
+    notInjected: () => 0,
+    queueDepth: () => 0,
+    isLeader: () => false,
+    eventsDropped: () => 0,
+  });
+  createStuckPodsMetrics(registry, new ObservedSurroundings(defaultConfig.stuckPods, 0));
+}
+
+async function metricsTable(registry: Registry): Promise<string> {
+  const metrics = await registry.getMetricsAsJSON();
+  const rows = metrics.map(({ name, help, type, values }) => [
+    `\`${name}\``,
+    String(type),
+    labelsOf(values.map(({ labels }) => labels)),
+    help,
+  ]);
+  return markdownTable(["metric", "type", "labels", "what it tells"], rows);
+}
+
+/** All series exist from the start, so their labels are all there is. */
+function labelsOf(series: readonly Readonly<Partial<Record<string, string | number>>>[]): string {
+  const values = new Map<string, Set<string>>();
+  for (const labels of series) {
+    for (const [label, value] of Object.entries(labels)) {
+      // The buckets of a histogram are its form, not something to select by.
+      if (label === "le" || value === undefined || value === "") continue;
+      values.set(label, (values.get(label) ?? new Set()).add(`\`${value}\``));
+    }
+  }
+  return [...values].map(([label, known]) => `${label}: ${[...known].join(" ")}`).join("; ");
+}
+
+function eventsTable(): string {
+  const rows = Object.entries(EVENT_TEXTS).map(([reason, { on, type, meaning }]) => [
+    `\`${reason}\``,
+    on,
+    type,
+    meaning,
+  ]);
+  return markdownTable(["reason", "on", "type", "what it tells"], rows);
+}

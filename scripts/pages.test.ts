@@ -1,0 +1,106 @@
+// What the pages say about the repository is true of it: links, files and tests that they name exist.
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { CONDITION } from "../controller/present.ts";
+import { defaultConfig } from "../src/api/config.ts";
+import { withOperations } from "./operations-reference.ts";
+import { testedRows, unknownTitles } from "./test-titles.ts";
+
+const PAGES = ["README.md", "CONTRIBUTING.md", ...globSync("docs/*.md")].sort();
+const read = (file: string): string => readFileSync(file, "utf8");
+
+/** As GitHub makes them. */
+function anchorsOf(file: string): readonly string[] {
+  return [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function isBroken(page: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : normalize(join(dirname(page), path));
+  return !existsSync(file) || (anchor !== undefined && !anchorsOf(file).includes(anchor));
+}
+
+describe.each(PAGES)("%s", (page) => {
+  const text = read(page);
+
+  it("links to files and headings that exist", () => {
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+    expect(targets.filter((target) => !/^https?:/.test(target) && isBroken(page, target))).toEqual([]);
+  });
+
+  it("names files that exist", () => {
+    const inCode = [
+      ...text.matchAll(/`((?:src|agent|controller|manifests|scripts|test|bench|examples|docs)\/[^`\s<]*)`/g),
+    ];
+    const files = inCode.map(([, file = ""]) => file);
+    expect(files.filter((file) => globSync(file).length === 0)).toEqual([]);
+  });
+
+  it("is linked from the README", () => {
+    expect(page === "README.md" || read("README.md").includes(`](${page})`)).toBe(true);
+  });
+});
+
+describe("docs/gitops.md", () => {
+  const page = read("docs/gitops.md");
+  const rows = testedRows(page);
+
+  it("has a test for every row of its tables", () => {
+    const tables = page.match(/^\|---/gm)?.length ?? 0;
+    // Each table has a head and a line below it.
+    expect(rows.length).toBe((page.match(/^\|/gm)?.length ?? 0) - 2 * tables);
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it.each(rows)("names a test that exists: $what", ({ test }) => {
+    expect(unknownTitles(test)).toEqual([]);
+  });
+});
+
+describe("docs/operations.md", () => {
+  const page = read("docs/operations.md");
+  const section = (heading: string) => page.split(/\n## /).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+
+  it("lists the metrics and Events of the code (otherwise run: node scripts/docs.ts)", async () => {
+    expect(await withOperations(page)).toBe(page);
+  });
+
+  it("uses no metric that it does not list", () => {
+    const listed = [...page.matchAll(/^\| `(reprise_\w+)` \|/gm)].map(([, name = ""]) => name);
+    const used = [...page.matchAll(/\breprise_\w+/g)].map(([name]) => name.replace(/_bucket$/, ""));
+    expect(used.filter((name) => name !== "reprise_" && !listed.includes(name))).toEqual([]);
+  });
+
+  it.each(["webhook", "controller"])("says what a %s replica asks for, as its manifest has it", (component) => {
+    const { spec } = parse(read(`manifests/${component}/deployment.yaml`));
+    const { requests, limits } = spec.template.spec.containers[0].resources;
+    const text = `| a ${component} replica | ${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
+    expect(page).toContain(text);
+  });
+
+  it("says what an agent asks for by default", () => {
+    const { cpu, guaranteedCpu, memory } = defaultConfig.injection.agentResources;
+    expect(page).toContain(`| ${cpu} CPU and ${memory} memory; in a Guaranteed Pod ${guaranteedCpu} CPU`);
+  });
+
+  it("has every condition of a group, and no other", () => {
+    const listed = [...section("Conditions").matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(listed).toEqual(Object.values(CONDITION));
+  });
+
+  it("quotes log lines that the programs write", () => {
+    const sources = globSync("{src,controller,agent}/**/*.ts").map(read).join("\n");
+    const quoted = [...section("Log lines").matchAll(/^\| \w+ \| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, line = ""]) => line),
+    );
+    expect(quoted.length).toBeGreaterThan(10);
+    expect(quoted.filter((line) => !sources.includes(`"${line}"`))).toEqual([]);
+  });
+});
