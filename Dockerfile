@@ -1,7 +1,7 @@
 # One image for the webhook, the controller, the CLI and the agent: `npm run build:image`, or any builder that knows stages.
-# BUILD_BASE needs Node.js and npm; BASE needs glibc and libstdc++, and nothing else: no shell, no package manager.
+# BUILD_BASE needs Node.js and npm; BASE needs glibc and libstdc++, and nothing else: a distroless image for C++ programs serves as well.
 ARG BUILD_BASE=node:24-bookworm-slim
-ARG BASE=gcr.io/distroless/cc-debian12
+ARG BASE=debian:12-slim
 
 # Runs on the builder's own architecture: everything for the other one is cross-built or fetched.
 FROM --platform=$BUILDPLATFORM ${BUILD_BASE} AS build
@@ -17,7 +17,8 @@ COPY controller controller
 ARG TARGETARCH
 RUN npm run image-root -- --arch "$TARGETARCH"
 
-FROM ${BASE}
+# Said again for builders that would take the build stage's.
+FROM --platform=$TARGETPLATFORM ${BASE}
 # What changes least comes first. A layer for each, so that an upgrade of reprise does not pull Node.js again.
 COPY --from=build /build/dist/image/node /usr/local/bin/node
 COPY --from=build /build/dist/image/reprise-agent /usr/local/bin/reprise-agent

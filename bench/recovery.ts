@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { PodObserver, type Recovery, UPSTREAM_AGENT } from "../scripts/recovery/observe.ts";
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../src/api/in-place-restart.ts";
 import { connect, type KubeClient } from "../src/kube/client.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
@@ -22,11 +23,9 @@ import {
   jobSetOf,
   namespaceOf,
   TITLES,
-  UPSTREAM_AGENT,
   UPSTREAM_AGENT_IMAGE,
   upstreamRights,
 } from "./recovery/contenders.ts";
-import { PodObserver, type Recovery } from "./recovery/observe.ts";
 import { drawDistribution, drawTimeline } from "./recovery/picture.ts";
 
 const { values } = parseArgs({

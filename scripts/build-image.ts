@@ -29,6 +29,8 @@ export function buildImage({ engine, arch, tag, bases = {}, env, quiet = false }
     `--tag=${tag}`,
     // Each step is a layer of its own, kept for the next build; docker and podman do so by themselves.
     ...(engine === "buildah" ? ["--layers"] : []),
+    // Known to docker; older versions of the others have to be told.
+    ...(engine === "docker" ? [] : ["--build-arg", `BUILDPLATFORM=linux/${nativeArch()}`]),
     ...(bases.build === undefined ? [] : ["--build-arg", `BUILD_BASE=${bases.build}`]),
     ...(bases.final === undefined ? [] : ["--build-arg", `BASE=${bases.final}`]),
     ROOT,

@@ -1,5 +1,6 @@
 // Three ways to bring the same workload back, each as its own users would write it: reprise with nothing but a label on the
 // namespace, upstream's alpha with the set-up that KEP-467 asks of its users, and JobSet's default.
+import { UPSTREAM_AGENT, WORKER } from "../../scripts/recovery/observe.ts";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
 
 export const CONTENDERS = ["reprise", "upstream", "recreate"] as const;
@@ -11,8 +12,6 @@ export const TITLES: Readonly<Record<Contender, string>> = {
   recreate: "JobSet Recreate (default)",
 };
 
-export const WORKER = "trainer";
-export const UPSTREAM_AGENT = "in-place-restart-agent";
 export const UPSTREAM_AGENT_IMAGE = "docker.io/local/in-place-restart-agent:1";
 
 /** Far above the number of repetitions: nobody may run out of restarts. */

@@ -1,8 +1,8 @@
 // Draws what was measured as SVG, without a library: the picture in the README is made by the same run as its figures.
 
+import type { Lane, Recovery } from "../../scripts/recovery/observe.ts";
 import { median, quantile } from "../quantile.ts";
 import { CONTENDERS, type Contender, TITLES } from "./contenders.ts";
-import type { Lane, Recovery } from "./observe.ts";
 
 type Recoveries = Readonly<Record<Contender, readonly Recovery[]>>;
 

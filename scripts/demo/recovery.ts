@@ -1,51 +1,75 @@
 // The real part of the demo: the same plain JobSet in a namespace with the label and in one without, a worker killed in each,
-// and the time until all workers run again.
+// and what happens until all workers run again, followed live.
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
+import type { KubeClient } from "../../src/kube/client.ts";
 import type { Cluster } from "../../test/cluster/cluster.ts";
-import { killContainers } from "../../test/cluster/container.ts";
-import { waitFor } from "../../test/cluster/proc.ts";
 import { createNamespace } from "../../test/reprise-programs.ts";
+import { PodObserver, type Recovery } from "../recovery/observe.ts";
+import { LEGEND, strip } from "./strips.ts";
 
-interface Worker {
-  readonly pod: string;
-  readonly uid: string;
-  readonly container: string;
-  readonly running: boolean;
-}
+export const WITH = "with-reprise";
+export const WITHOUT = "without-reprise";
 
-export interface Recovery {
-  readonly seconds: number;
-  readonly newPods: number;
-  readonly pods: number;
-}
-
-/** Kills one worker and waits until as many run again, none of them in the container it had before. */
-export async function recover(cluster: Cluster, namespace: string, file: string): Promise<Recovery> {
-  const { kubectl } = cluster;
-  await kubectl(["apply", "-n", namespace, "-f", "-"], { input: readFileSync(file, "utf8") });
-  const before = await waitFor(`the workers in ${namespace} run`, 120_000, async () => {
-    const workers = await readWorkers(cluster, namespace);
-    return workers.length === 4 && workers.every(({ running }) => running) && workers;
-  });
-  const [victim] = before;
-  process.stdout.write(`  ${namespace}: four workers run; killing the one in ${victim?.pod} ...\n`);
-  const began = performance.now();
-  killContainers(victim?.container ?? "");
-  const old = new Set(before.map(({ container }) => container));
-  const after = await waitFor(`the workers in ${namespace} run again`, 120_000, async () => {
-    const workers = await readWorkers(cluster, namespace);
-    const back = workers.filter(({ running, container }) => running && !old.has(container));
-    return back.length === before.length && back;
-  });
-  const seconds = (performance.now() - began) / 1000;
-  const uids = new Set(before.map(({ uid }) => uid));
-  return { seconds, pods: after.length, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
-}
+/** Of examples/train.yaml. */
+const PODS = 4;
+const REDRAW_MS = 100;
 
 export async function createNamespaces({ kubectl }: Cluster): Promise<void> {
-  await createNamespace(kubectl, "with-reprise");
-  await kubectl(["create", "namespace", "without-reprise"]);
+  await createNamespace(kubectl, WITH);
+  await kubectl(["create", "namespace", WITHOUT]);
+}
+
+export async function recover(
+  { kubectl }: Cluster,
+  client: KubeClient,
+  namespace: string,
+  file: string,
+): Promise<Recovery> {
+  await kubectl(["apply", "-n", namespace, "-f", "-"], { input: readFileSync(file, "utf8") });
+  const observer = new PodObserver(client, namespace);
+  observer.start();
+  try {
+    await observer.running(PODS);
+    process.stdout.write(`  ${styleText("bold", namespace)}: four workers run; one of them is killed.\n${LEGEND}\n`);
+    const stopDrawing = drawLive(() => frameOf(observer.sinceKill()));
+    let recovery: Recovery;
+    try {
+      recovery = await observer.killOne(PODS);
+    } finally {
+      stopDrawing();
+    }
+    const { seconds, newPods, lanes } = recovery;
+    process.stdout.write(frameOf({ lanes, seconds }).join("\n"));
+    process.stdout.write(`\n  recovered in ${seconds.toFixed(1)} s; ${newPods} of ${PODS} Pods are new\n`);
+    return recovery;
+  } finally {
+    await observer.stop();
+  }
+}
+
+function frameOf({ lanes, seconds }: Pick<Recovery, "lanes" | "seconds">): readonly string[] {
+  return lanes.map((lane) => `    ${strip(lane, seconds)} ${seconds.toFixed(1)} s`);
+}
+
+/** Redraws a frame in its place until it is stopped, which removes it. Elsewhere than on a terminal nothing is drawn. */
+function drawLive(frame: () => readonly string[]): () => void {
+  if (!process.stdout.isTTY) return () => {};
+  let height = 0;
+  const clear = () => {
+    if (height > 0) process.stdout.write(`\x1b[${height}A\x1b[J`);
+    height = 0;
+  };
+  const timer = setInterval(() => {
+    const lines = frame();
+    clear();
+    process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+    height = lines.length;
+  }, REDRAW_MS);
+  return () => {
+    clearInterval(timer);
+    clear();
+  };
 }
 
 /** Where the time went, as the controller recorded it. */
@@ -58,6 +82,7 @@ export async function showSteps({ kubectl }: Cluster, namespace: string): Promis
     ["→ barrier lifted", record.allRestarted, record.synced],
     ["→ every worker runs", record.synced, record.allRunning],
   ];
+  process.stdout.write("  Where the time went:\n");
   for (const [name, from, to] of steps) {
     if (from === undefined || to === undefined) continue;
     const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
@@ -67,29 +92,3 @@ export async function showSteps({ kubectl }: Cluster, namespace: string): Promis
 }
 
 type Steps = Readonly<Partial<Record<"failureSeen" | "deprecated" | "allRestarted" | "synced" | "allRunning", string>>>;
-
-async function readWorkers({ kubectl }: Cluster, namespace: string): Promise<Worker[]> {
-  const { items } = JSON.parse(await kubectl(["get", "pods", "-n", namespace, "-o", "json"])) as PodList;
-  return items.map(({ metadata, status }) => {
-    const worker = status.containerStatuses?.find(({ name }) => name === "trainer");
-    return {
-      pod: metadata.name,
-      uid: metadata.uid,
-      container: worker?.containerID?.replace("containerd://", "") ?? "",
-      running: worker?.state.running !== undefined && metadata.deletionTimestamp === undefined,
-    };
-  });
-}
-
-interface PodList {
-  readonly items: readonly {
-    readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
-    readonly status: {
-      readonly containerStatuses?: readonly {
-        readonly name: string;
-        readonly containerID?: string;
-        readonly state: { readonly running?: object };
-      }[];
-    };
-  }[];
-}

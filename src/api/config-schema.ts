@@ -175,7 +175,7 @@ const webhook = z
     namespacedPolicies: choice(
       ["enabled", "disabled"],
       "enabled",
-      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook then watches. With `disabled` it never calls the API server and needs no rights.",
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook then watches. With `disabled` it reads no ConfigMap and needs no right to.",
     ),
   })
   .prefault({});

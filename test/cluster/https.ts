@@ -1,10 +1,10 @@
-// One HTTPS request with a client certificate: enough to ask the API server whether it is ready.
+// One HTTPS request, with a client certificate where one is given: enough to ask a server whether it is ready.
 import { Agent, request } from "node:https";
 
 export interface ClientCredentials {
   readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 export async function httpsStatus(url: string, credentials: ClientCredentials): Promise<number> {

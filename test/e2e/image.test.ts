@@ -43,12 +43,14 @@ function image(arch: Arch): Mounted {
   return found;
 }
 
-/** Runs a program of the image as a Pod does: its user, its files read-only, nothing else of this machine. */
+/** Runs a program of the image as a Pod does: its user, its files read-only, and beside them /proc and /dev alone. */
 function inImage(argv: readonly string[], masked: readonly string[] = []): string {
   const { root } = image(nativeArch());
   const script = [
     `mount --bind ${root} ${root}`,
     ...masked.map((path) => `mount --bind /dev/null ${root}${path}`),
+    `mount -t proc proc ${root}/proc`,
+    `mount --rbind /dev ${root}/dev`,
     `mount -o remount,bind,ro ${root}`,
     `exec chroot --userspec=65532:65532 ${root} "$@"`,
   ].join(" && ");

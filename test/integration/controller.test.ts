@@ -111,8 +111,8 @@ async function startController(identity: string): Promise<RunningController> {
     identity,
     leaderElection: { namespace: "reprise-system", name: "reprise-controller", timing: TIMING },
     injection: settings,
-    stuckPods: defaultConfig.stuckPods,
     policy: DEFAULT_RESTART_POLICY,
+    stuckPods: { ...defaultConfig.stuckPods, threshold: 0 },
     host: "127.0.0.1",
     healthPort: 0,
     log: createLogger({ level: "warn", pretty: false }),
@@ -382,6 +382,23 @@ it("takes the agents' access away with the object, and gives it again with the n
   const next = await whenObject(created.name, { syncedEpoch: 0 });
   expect(next.uid).not.toBe(first.uid);
   await vi.waitFor(() => admin.request("GET", bindingOf(next, "write-default")), PATIENCE);
+});
+
+it("frees a Pod that consents and is stuck on a lost node", async () => {
+  const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
+  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "lost" }, spec: { taints } } });
+  // All nodes lost would be the control plane cut off.
+  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "alive" } } });
+  const ready = { status: { conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "" }] } };
+  await admin.request("PATCH", "/api/v1/nodes/alive/status", { body: ready, contentType: MERGE_PATCH });
+  const body = {
+    metadata: { name: "stuck", annotations: { [ANNOTATION.safeToForcefullyDelete]: "true" } },
+    spec: { nodeName: "lost", containers: [{ name: "main", image: "none" }] },
+  };
+  await admin.request("POST", PODS, { body });
+  await admin.request("DELETE", `${PODS}/stuck`, { body: { gracePeriodSeconds: 1 } });
+  await whenGone(`${PODS}/stuck`);
+  for (const node of ["lost", "alive"]) await admin.request("DELETE", `/api/v1/nodes/${node}`);
 });
 
 it("lets agents in again when somebody deleted their access, once it is no longer trusted to be there", async () => {

@@ -142,13 +142,14 @@ describe("a cluster with the newest Kubernetes", () => {
     await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual([]), PATIENCE);
     await vi.waitFor(async () => expect(await readyz()).toBe("200 ok\n"), PATIENCE);
-    await vi.waitFor(async () => expect(await dryRun()).toEqual({ warnings: "", isInjected: true }), PATIENCE);
+    await vi.waitFor(async () => expect((await dryRun()).isInjected).toBe(true), PATIENCE);
+    expect((await dryRun()).warnings).not.toContain("not injected");
   });
 
   it("lacks cert-manager when nobody has told the API server whom to trust", async () => {
-    await cluster.kubectl(["apply", "--server-side", "--force-conflicts", "-f", "manifests/webhook/mutating.yaml"]);
-    const remove = JSON.stringify([{ op: "remove", path: "/webhooks/0/clientConfig/caBundle" }]);
-    await cluster.kubectl(["patch", "mutatingwebhookconfiguration", "reprise-webhook", "--type=json", "-p", remove]);
+    // As the manifests have it, before cert-manager has written into it.
+    await cluster.kubectl(["delete", "mutatingwebhookconfiguration", "reprise-webhook"]);
+    await cluster.kubectl(["apply", "-f", "manifests/webhook/mutating.yaml"]);
     const prerequisites = new Prerequisites({ client, log, webhookConfiguration: "reprise-webhook" });
     await prerequisites.start();
     prerequisites.stop();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
 import { assetFolder, type Binaries, ensureBinaries } from "../binaries.ts";
 import { type ControlPlane, freePorts } from "../control-plane.ts";
+import { httpsStatus } from "../https.ts";
 import type { Kubectl } from "../kubectl.ts";
 import { type Authority, createAuthority } from "../pki.ts";
 import { waitUntilReady } from "../processes.ts";
@@ -69,7 +70,15 @@ export async function runJobSet(controlPlane: ControlPlane, options: JobSetOptio
   );
   const command = ["env", `KUBECONFIG=${controlPlane.kubeconfig}`, binaries("jobset", "jobset")];
   const manager = await controlPlane.run("jobset", [...command, `--config=${join(folder, "config.yaml")}`]);
-  await waitUntilReady(manager, 60_000, async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok);
+  const urls = manifests.flatMap(({ webhooks }) =>
+    (webhooks ?? []).flatMap(({ clientConfig }) => clientConfig.url ?? []),
+  );
+  await waitUntilReady(manager, 60_000, async () => {
+    if (!(await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok) return false;
+    // It calls itself ready as soon as it listens, and adds the paths of its webhooks a moment later.
+    const statuses = await Promise.all(urls.map((url) => httpsStatus(url, { ca: authority.cert })));
+    return !statuses.includes(404);
+  });
   await apply(
     kubectl,
     manifests.filter(({ webhooks }) => webhooks !== undefined),

@@ -1,13 +1,16 @@
-// Follows the Pods of one contender by a watch and notes, on one clock, when each was seen to change. What an outside
-// observer sees is the same for all contenders: the status that the kubelet reports.
+// Follows the Pods of one namespace by a watch and notes, on one clock, when each was seen to change. What is seen is the
+// status that the kubelet reports, whoever brings the Pods back.
 import { AGENT } from "../../src/api/names.ts";
 import { type Pod, readPod } from "../../src/api/pod.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { Reflector } from "../../src/kube/reflector.ts";
 import { killContainers } from "../../test/cluster/container.ts";
-import { UPSTREAM_AGENT, WORKER } from "./contenders.ts";
 
-/** Seconds since the kill. */
+/** The worker's container, and the names that its agent may have: ours, and upstream's. */
+export const WORKER = "trainer";
+export const UPSTREAM_AGENT = "in-place-restart-agent";
+
+/** What happened in one slot, in seconds since the kill; NaN until it happens. */
 export interface Lane {
   /** Its old worker was seen to have ended, or its Pod to be going. */
   readonly down: number;
@@ -30,12 +33,21 @@ interface Sight {
   readonly gone: boolean;
 }
 
+interface Kill {
+  readonly began: number;
+  /** What there was before it: containers, Pods, and slots with the killed one first. */
+  readonly old: ReadonlySet<string>;
+  readonly uids: ReadonlySet<string>;
+  readonly slots: readonly string[];
+}
+
 const LIMIT_MS = 120_000;
 
 export class PodObserver {
   readonly #pods = new Map<string, Pod>();
   readonly #reflector: Reflector<Pod>;
   #sights: Sight[] = [];
+  #kill: Kill | undefined;
   #onChange: () => void = () => {};
 
   constructor(client: KubeClient, namespace: string) {
@@ -81,22 +93,26 @@ export class PodObserver {
     });
   }
 
-  async empty(): Promise<void> {
-    await this.running(0);
-  }
-
+  /** Kills the worker of one of this many Pods and waits until all run again. */
   async killOne(count: number): Promise<Recovery> {
     const before = await this.running(count);
     const victim = before[Math.floor(Math.random() * before.length)];
     if (victim === undefined) throw new Error("nobody to kill");
     const old = new Set(before.flatMap(({ containers }) => containers.map(({ containerID = "" }) => containerID)));
-    this.#sights = [];
-    const began = performance.now();
-    killContainers(workerId(victim).replace("containerd://", ""));
-    const after = await this.running(count, old);
-    const seconds = (performance.now() - began) / 1_000;
     const uids = new Set(before.map(({ uid }) => uid));
     const slots = [victim, ...before.filter((pod) => pod !== victim)].map(slotOf);
+    this.#sights = [];
+    this.#kill = { began: performance.now(), old, uids, slots };
+    killContainers(workerId(victim).replace("containerd://", ""));
+    const after = await this.running(count, old);
+    const { seconds, lanes } = this.sinceKill();
+    return { lanes, seconds, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
+  }
+
+  /** What has happened so far. */
+  sinceKill(): Pick<Recovery, "lanes" | "seconds"> {
+    if (this.#kill === undefined) return { lanes: [], seconds: 0 };
+    const { began, old, uids, slots } = this.#kill;
     const lanes = slots.map((slot) => {
       const sights = this.#sights.filter(({ pod }) => slotOf(pod) === slot);
       const first = (when: (sight: Sight) => boolean) => ((sights.find(when)?.at ?? Number.NaN) - began) / 1_000;
@@ -106,7 +122,7 @@ export class PodObserver {
         up: first(({ pod }) => isUp(pod, old)),
       };
     });
-    return { lanes, seconds, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
+    return { lanes, seconds: (performance.now() - began) / 1_000 };
   }
 
   #describe(): string {
@@ -114,8 +130,8 @@ export class PodObserver {
   }
 }
 
-function slotOf(pod: Pod): number {
-  return pod.completionIndex ?? -1;
+function slotOf({ replicatedJob, jobIndex, completionIndex }: Pod): string {
+  return `${replicatedJob}/${jobIndex}/${completionIndex}`;
 }
 
 function workerOf(pod: Pod) {
