@@ -22,6 +22,10 @@ const healthy = {
   history: [
     {
       cause: { reason: "ContainerExited", pod: "train-workers-0-1-abcde", container: "main", exitCode: 3 },
+      action: "RecreatePod",
+      target: "0c3d6f0e-0000-4000-8000-000000000001",
+      streak: { restarts: 5, slot: "train-workers-0/1", failures: 3 },
+      heldUntil: "2026-01-01T00:00:20.100Z",
       fromEpoch: 3,
       toEpoch: 4,
       counted: true,
