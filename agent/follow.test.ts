@@ -103,6 +103,27 @@ const opened: WatchNews = {};
 const refused = () => new ApiTrouble("ECONNREFUSED");
 
 describe("the follower", () => {
+  it("asks seldom when nobody lets it in any more, but only once its worker runs", async () => {
+    const forbidden = () => new ApiTrouble("403 forbidden", { status: 403 });
+    const many = (count: number) => Array.from({ length: count }, forbidden);
+    const waiting = await follow({ reads: many(20) });
+    expect(waiting.sleeps.at(-1)).toBe(5_000);
+    const running = await follow({
+      reads: [at(0, 0, true), ...many(20)],
+      publishes: ["done"],
+      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+    });
+    expect(running.done).toContain("lift");
+    expect(running.done).not.toContain("restart");
+    expect(running.sleeps.at(-1)).toBe(60_000);
+    const unreachable = await follow({
+      reads: [at(0, 0, true), ...Array.from({ length: 20 }, refused)],
+      publishes: ["done"],
+      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+    });
+    expect(unreachable.sleeps.at(-1)).toBe(5_000);
+  });
+
   it("reads, publishes, watches and lifts, in this order", async () => {
     const { done } = await follow({
       reads: [at(0, 0, true)],

@@ -23,6 +23,13 @@ export interface Effects {
 /** A first retry is quick, since a recovery may wait for it; the last ones let thousands of agents share a server. */
 const RETRY = { initialMs: 50, maxMs: 5_000 };
 
+/**
+ * When reprise was removed, the agents of Pods that run on are told "forbidden" or "not found" for the rest of their lives. A worker
+ * that runs already can wait this long for somebody to let its agent in again; at 60 s, ten thousand agents ask 200 times a second.
+ */
+const UNWELCOME_RETRY = { initialMs: 50, maxMs: 60_000 };
+const UNWELCOME: ReadonlySet<number | undefined> = new Set([403, 404]);
+
 /** A watch that ends sooner than this was cut, not ended by the server. */
 const SHORTEST_WATCH_MS = 1_000;
 
@@ -119,7 +126,8 @@ export class Follower {
     if (reason !== this.#trouble) this.#log.warn("API server trouble, retrying", { reason });
     this.#trouble = reason;
     const asked = error instanceof ApiTrouble ? (error.retryAfterMs ?? 0) : 0;
-    const own = backoffDelay(RETRY, this.#failures, () => this.#effects.random());
+    const isUnwelcome = error instanceof ApiTrouble && UNWELCOME.has(error.status) && this.#state.lifted;
+    const own = backoffDelay(isUnwelcome ? UNWELCOME_RETRY : RETRY, this.#failures, () => this.#effects.random());
     // Everybody was told the same time to wait; up to half of it on top spreads them.
     await this.#effects.sleep(Math.max(own, asked * (1 + this.#effects.random() / 2)));
   }
