@@ -33,6 +33,7 @@ const TIMING = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
 const JOBSETS = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
 const OBJECTS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
 let cluster: ControlPlane;
@@ -455,6 +456,55 @@ it("gives an account that may patch Pods by itself no right to it, so that no po
   const next = await whenObject(again.name, { syncedEpoch: 0 });
   await vi.waitFor(() => admin.request("GET", bindingOf(next, "write-second")), PATIENCE);
 });
+
+it.each(["ends", "begins"])(
+  "takes no right for an account's own when another JobSet that gave it %s just then",
+  async (change) => {
+    const account = `shared-${change}`;
+    const other = await apply(
+      jobSet(`other-${change}`).replicatedJob("b", { pods: 1, pod: { serviceAccountName: account } }),
+    );
+    const object = await whenObject(other.name, { syncedEpoch: 0 });
+    const path = bindingOf(object, `write-${account}`);
+    const { roleRef, subjects, metadata } = await vi.waitFor(() => admin.request("GET", path), PATIENCE);
+    const remove = () => admin.request("DELETE", path);
+    const make = () =>
+      admin.request("POST", BINDINGS, { body: { roleRef, subjects, metadata: { name: asMap(metadata)["name"] } } });
+    const [before, during] = change === "ends" ? [undefined, remove] : [remove, make];
+    await before?.();
+    if (before !== undefined) await whenMay(account, false);
+
+    // The change falls between the first question about the account and the next.
+    const bound: unknown[] = [];
+    let reviews = 0;
+    const access = new AgentAccess(
+      {
+        async request(method, requested, options) {
+          if (requested === BINDINGS) bound.push(asMap(asMap(options.body)["metadata"])["name"]);
+          const answer = await admin.request(method, requested, options);
+          reviews += requested === REVIEWS ? 1 : 0;
+          if (requested !== REVIEWS || reviews > 1) return answer;
+          await during();
+          await whenMay(account, change === "begins");
+          return answer;
+        },
+      },
+      Date.now,
+    );
+    await access.ensure("team/shared", other, object, AbortSignal.timeout(30_000));
+    expect(bound).toContain(path.split("/").at(-1));
+  },
+);
+
+/** Waits until the API server lets the account patch Pods, or does so no more. */
+async function whenMay(account: string, allowed: boolean): Promise<void> {
+  const user = `system:serviceaccount:${NAMESPACE}:${account}`;
+  const resourceAttributes = { namespace: NAMESPACE, verb: "patch", resource: "pods" };
+  await vi.waitFor(async () => {
+    const answer = await admin.request("POST", REVIEWS, { body: { spec: { user, resourceAttributes } } });
+    expect(asMap(answer["status"])["allowed"]).toBe(allowed);
+  }, PATIENCE);
+}
 
 it("reports a JobSet that is opted in but was created without injection, and no other", async () => {
   await apply(train("missed", 3), { plain: true });
