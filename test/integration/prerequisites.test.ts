@@ -141,7 +141,7 @@ describe("a cluster with the newest Kubernetes", () => {
   it("lacks nothing with a new JobSet, which both notice by themselves", async () => {
     await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual([]), PATIENCE);
-    await vi.waitFor(async () => expect(await readyz()).toBe("200 ok\n"), PATIENCE);
+    await vi.waitFor(async () => expect(await readyz()).toBe("200 leading\n"), PATIENCE);
     await vi.waitFor(async () => expect((await dryRun()).isInjected).toBe(true), PATIENCE);
     expect((await dryRun()).warnings).not.toContain("not injected");
   });
