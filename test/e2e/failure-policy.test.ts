@@ -38,9 +38,9 @@ function uids({ pods }: GroupState): readonly string[] {
 // One after the other, and before all others: this is about seconds.
 describe("a code of the fail class", () => {
   test.each([
-    ["one", "final-one", ONE],
-    ["two", "final-two", TWO],
-  ])("in a Pod with %s containers fails the JobSet within 5 s, without a restart", async (_, name, podSpec) => {
+    ["one container", "final-one", ONE],
+    ["two containers", "final-two", TWO],
+  ])("in a Pod with %s fails the JobSet within 5 s, without a restart", async (_, name, podSpec) => {
     const group = await TrainingGroup.start(installation, name, {
       stages: { workers: 2 },
       annotations: CLASSES,
@@ -72,9 +72,9 @@ describe("a code of the fail class", () => {
 
 describe.concurrent("a code of the recreate class", () => {
   test.each([
-    ["one", "moved-one", ONE],
-    ["two", "moved-two", TWO],
-  ])("in a Pod with %s containers gives it, and no other, a new Pod", async (_, name, podSpec) => {
+    ["one container", "moved-one", ONE],
+    ["two containers", "moved-two", TWO],
+  ])("in a Pod with %s gives it, and no other, a new Pod", async (_, name, podSpec) => {
     const group = await TrainingGroup.start(installation, name, {
       stages: { workers: 3 },
       annotations: CLASSES,
