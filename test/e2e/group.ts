@@ -183,7 +183,9 @@ export class TrainingGroup {
   }
 
   #runs(state: GroupState): boolean {
-    const { syncedEpoch, deprecatedEpoch, phase, pods } = state;
+    const { syncedEpoch, deprecatedEpoch, phase } = state;
+    // A Job keeps a Pod that failed by itself beside the one that replaced it.
+    const pods = state.pods.filter((pod) => pod.phase !== "Failed");
     return (
       deprecatedEpoch < syncedEpoch &&
       phase === "Running" &&
