@@ -14,7 +14,7 @@ import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
 import { writeImage } from "../test/cluster/image.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
-import { startReprise } from "../test/e2e/reprise.ts";
+import { startReprise, UNDETERRED } from "../test/e2e/reprise.ts";
 import { median, quantile } from "./quantile.ts";
 import { checkGates } from "./ranges.ts";
 import {
@@ -56,7 +56,7 @@ const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
 const progress = terminalProgress();
 try {
   const cluster = await Cluster.up({ slot, nodes: 1, parts: ["jobset"], upstreamInPlace: true, progress });
-  const reprise = await startReprise(cluster);
+  const reprise = await startReprise(cluster, UNDETERRED);
   cluster.load(await upstreamImage());
   const client = connect({ kubeconfig: cluster.kubeconfig });
   const apply = async (...objects: readonly object[]) => {

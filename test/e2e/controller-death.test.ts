@@ -6,7 +6,7 @@ import { hasStatus } from "../../src/kube/api-error.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type Fault, type FaultProxy, faultProxy } from "./fault-proxy.ts";
 import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
-import { type Installation, install } from "./reprise.ts";
+import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
 // A dozen restarts in one test, each with a limit of its own that says what it waited for.
 vi.setConfig({ testTimeout: 900_000 });
@@ -16,7 +16,7 @@ let proxy: FaultProxy;
 let controller: RunningProgram;
 
 beforeAll(async () => {
-  installation = await install();
+  installation = await install({}, UNDETERRED);
   const { reprise } = installation;
   proxy = await faultProxy(reprise.apiServer);
   controller = reprise.controller;

@@ -9,7 +9,7 @@ import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Random } from "../../src/simulate/random.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type Container, type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
-import { type Installation, install } from "./reprise.ts";
+import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 300_000 });
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await install();
+  installation = await install({}, UNDETERRED);
 });
 
 afterAll(async () => {

@@ -45,6 +45,9 @@ export interface Installation extends GroupHome {
 
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
+/** A controller that neither slows down nor moves what fails many times in a row, for those who make it fail on purpose. */
+export const UNDETERRED: ControllerConfig = { controller: { escalateAfter: 0, backoff: { after: 10_000 } } };
+
 export async function startReprise(cluster: Cluster, config: ControllerConfig = {}): Promise<Reprise> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-programs-"));
   const address = slot(cluster.record.slot).hostAddress;
