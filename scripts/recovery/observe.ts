@@ -46,11 +46,13 @@ const LIMIT_MS = 120_000;
 export class PodObserver {
   readonly #pods = new Map<string, Pod>();
   readonly #reflector: Reflector<Pod>;
+  readonly #namespace: string;
   #sights: Sight[] = [];
   #kill: Kill | undefined;
   #onChange: () => void = () => {};
 
   constructor(client: KubeClient, namespace: string) {
+    this.#namespace = namespace;
     this.#reflector = new Reflector({
       client,
       path: `/api/v1/namespaces/${namespace}/pods`,
@@ -81,7 +83,10 @@ export class PodObserver {
       return pods.length === count && this.#pods.size === count ? pods : undefined;
     };
     return await new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`${count} workers never ran: ${this.#describe()}`)), LIMIT_MS);
+      const limit = setTimeout(
+        () => reject(new Error(`${count} workers in ${this.#namespace} never ran: ${this.#describe()}`)),
+        LIMIT_MS,
+      );
       this.#onChange = () => {
         const pods = found();
         if (pods === undefined) return;

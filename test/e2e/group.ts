@@ -264,7 +264,7 @@ export function worker(name = WORKER, first = "true"): Readonly<Record<string, u
     `rm -f ${file}`,
     'echo "epoch $REPRISE_EPOCH"',
     first,
-    `while [ ! -e ${file} ]; do sleep 0.1; done`,
+    `while [ ! -e ${file} ]; do sleep 0.3; done`,
     `exit $(cat ${file})`,
   ].join("; ");
   return {
