@@ -387,11 +387,11 @@ it("takes the agents' access away with the object, and gives it again with the n
 
 it("frees a Pod that consents and is stuck on a lost node", async () => {
   const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
-  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "lost" }, spec: { taints } } });
-  // All nodes lost would be the control plane cut off.
+  // First: were all nodes lost, the control plane would be cut off, and the node lifecycle controller would take the taint away.
   await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "alive" } } });
   const ready = { status: { conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "" }] } };
   await admin.request("PATCH", "/api/v1/nodes/alive/status", { body: ready, contentType: MERGE_PATCH });
+  await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "lost" }, spec: { taints } } });
   const body = {
     metadata: { name: "stuck", annotations: { [ANNOTATION.safeToForcefullyDelete]: "true" } },
     spec: { nodeName: "lost", containers: [{ name: "main", image: "none" }] },
