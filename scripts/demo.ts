@@ -48,7 +48,9 @@ async function showRecovery(): Promise<void> {
     closing ??= down(slot).then(() => {});
     return closing;
   };
+  let isInterrupted = false;
   const interrupt = () => {
+    isInterrupted = true;
     process.stderr.write("\nending the cluster ...\n");
     void close().then(() => process.exit(130));
   };
@@ -77,6 +79,10 @@ async function showRecovery(): Promise<void> {
     );
     keep = options.keep === true;
     if (keep) lookAround(cluster);
+  } catch (error) {
+    // Its cluster was taken away from under it; the process ends when nothing of that is left.
+    if (isInterrupted) await new Promise(() => {});
+    throw error;
   } finally {
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);

@@ -234,9 +234,9 @@ const lockFile = (slot: Slot): string => join(LOCK_ROOT, `slot-${slot.number}.lo
 const claimFile = (slot: Slot): string => join(LOCK_ROOT, `slot-${slot.number}.json`);
 
 /** Held while `up` or `down` works on the slot. */
-function lockSlot(slot: Slot, command: string): () => void {
+function lockSlot(slot: Slot, command: "up" | "down"): () => void {
   mkdirSync(LOCK_ROOT, { recursive: true });
-  return takeLock(lockFile(slot), `cluster ${command}`);
+  return takeLock(lockFile(slot), `cluster ${command}`, { evenFromUs: command === "down" });
 }
 
 /** Held from `up` to `down`: says which folder the slot's cluster lives in. */

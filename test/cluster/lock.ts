@@ -20,10 +20,13 @@ export async function holdLock(file: string, purpose: string): Promise<() => voi
   }
 }
 
-/** Takes the lock at once, or throws an error that names the holder. */
-export function takeLock(file: string, purpose: string): () => void {
+/**
+ * Takes the lock at once, or throws an error that names the holder. `evenFromUs`: whoever ends a cluster that this very process is
+ * still starting need not wait for that.
+ */
+export function takeLock(file: string, purpose: string, { evenFromUs = false } = {}): () => void {
   const holder = tryLock(file, purpose);
-  if (holder === undefined) return () => rmSync(file, { force: true });
+  if (holder === undefined || (evenFromUs && holder.pid === process.pid)) return () => rmSync(file, { force: true });
   throw new Error(
     `${purpose}: ${file} is held by process ${holder.pid} (${holder.purpose}, checkout ${holder.checkout}, since ${holder.since}); wait for it or end it`,
   );
