@@ -2,17 +2,17 @@
 // workload on the same node, in turn, so that a busy machine disturbs all alike. Each kill comes after a random delay, because
 // the kubelet looks at its containers once a second and a fixed phase would favour somebody.
 // `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7]`: 4 Pods, then 20 Pods. Pictures go to docs/.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PodObserver, type Recovery, UPSTREAM_AGENT } from "../scripts/recovery/observe.ts";
-import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../src/api/in-place-restart.ts";
+import { stepsOf } from "../scripts/recovery/steps.ts";
+import { IN_PLACE_RESTART, type RestartSteps, readInPlaceRestart } from "../src/api/in-place-restart.ts";
 import { connect, type KubeClient } from "../src/kube/client.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
-import { writeImage } from "../test/cluster/image.ts";
+import { programArchive } from "../test/cluster/parts/images.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
 import { startReprise, UNDETERRED } from "../test/e2e/reprise.ts";
 import { median, quantile } from "./quantile.ts";
@@ -46,18 +46,13 @@ const SETTLE_MS = 1_500;
 /** The kubelet's period: after a delay from 0 to this, the kill falls into it at random. */
 const PERIOD_MS = 1_000;
 
-type Steps = Pick<
-  InPlaceRestartStatus["history"][number],
-  "failureSeen" | "deprecated" | "allRestarted" | "synced" | "allRunning"
->;
-
 const slot = freeSlot(24);
-const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
 const progress = terminalProgress();
 try {
   const cluster = await Cluster.up({ slot, nodes: 1, parts: ["jobset"], upstreamInPlace: true, progress });
   const reprise = await startReprise(cluster, UNDETERRED);
-  cluster.load(await upstreamImage());
+  const binaries = await ensureBinaries(["jobset"], progress);
+  cluster.load(programArchive(binaries, "jobset", UPSTREAM_AGENT, UPSTREAM_AGENT_IMAGE));
   const client = connect({ kubeconfig: cluster.kubeconfig });
   const apply = async (...objects: readonly object[]) => {
     const list = { apiVersion: "v1", kind: "List", items: objects };
@@ -87,7 +82,6 @@ try {
   await reprise.stop();
 } finally {
   await down(slot);
-  rmSync(folder, { recursive: true });
 }
 
 type Recoveries = Readonly<Record<Contender, Recovery[]>>;
@@ -113,7 +107,7 @@ async function measure(client: KubeClient, pods: number, repetitions: number) {
   return { recoveries, steps };
 }
 
-async function historyOf(client: KubeClient): Promise<readonly Steps[]> {
+async function historyOf(client: KubeClient): Promise<readonly RestartSteps[]> {
   const { group, version, plural } = IN_PLACE_RESTART;
   const path = `/apis/${group}/${version}/namespaces/reprise/${plural}/train`;
   return readInPlaceRestart(await client.request("GET", path)).status?.history ?? [];
@@ -123,7 +117,7 @@ function secondsOf(recoveries: readonly Recovery[]): readonly number[] {
   return recoveries.map(({ seconds }) => seconds);
 }
 
-function report(pods: number, recoveries: Recoveries, history: readonly Steps[]): void {
+function report(pods: number, recoveries: Recoveries, history: readonly RestartSteps[]): void {
   console.log(`\n${pods} Pods on one node, seconds from the kill to every worker running, median (p90):\n`);
   console.log(`  ${"".padEnd(32)}all running    first down   all down     all back     new Pods`);
   for (const contender of CONTENDERS) {
@@ -142,21 +136,9 @@ function report(pods: number, recoveries: Recoveries, history: readonly Steps[])
     console.log(`  ${TITLES[contender].padEnd(32)}${columns.join("")}`);
   }
   console.log(`\n  Steps of reprise's last ${history.length} restarts as its controller recorded them, median:`);
-  const step = (name: string, from: keyof Steps, to: keyof Steps) => {
-    const took = history.map((each) => (Date.parse(each[to] ?? "") - Date.parse(each[from] ?? "")) / 1_000);
-    console.log(`    ${name.padEnd(34)}${median(took.filter(Number.isFinite)).toFixed(2)} s`);
-  };
-  step("failure seen → every Pod told", "failureSeen", "deprecated");
-  step("→ every agent back at the barrier", "deprecated", "allRestarted");
-  step("→ barrier lifted", "allRestarted", "synced");
-  step("→ every worker seen running", "synced", "allRunning");
-}
-
-async function upstreamImage(): Promise<string> {
-  const binaries = await ensureBinaries(["jobset"], progress);
-  const archive = join(folder, "agent.tar");
-  const source = { file: binaries("jobset", UPSTREAM_AGENT) };
-  const path = `/${UPSTREAM_AGENT}`;
-  writeImage({ name: UPSTREAM_AGENT_IMAGE, files: [{ path, source }], entrypoint: [path], user: "65532" }, archive);
-  return archive;
+  for (const { name } of stepsOf({})) {
+    const took = history.flatMap((each) => stepsOf(each).filter((step) => step.name === name));
+    const seconds = took.map((step) => step.seconds).filter(Number.isFinite);
+    console.log(`    ${name.padEnd(34)}${median(seconds).toFixed(2)} s`);
+  }
 }

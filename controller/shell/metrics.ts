@@ -9,7 +9,7 @@ import {
   RESTART_REASONS,
   type RestartSteps,
 } from "../../src/api/in-place-restart.ts";
-import { latencyHistogram } from "../../src/telemetry/metrics.ts";
+import { latencyHistogram, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 
 /** What is watched, as the metrics and the log call it. */
@@ -135,23 +135,20 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
 }
 
 function registerReadings(registry: Registry, readings: Readings): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  gauge(
+  readGauge(
+    registry,
     "reprise_controller_not_injected",
     "JobSets that are opted in and were created without injection.",
     readings.notInjected,
   );
-  gauge("reprise_controller_queue_depth", "Groups that wait to be looked at.", readings.queueDepth);
-  gauge("reprise_controller_leader", "1 while this replica leads.", () => (readings.isLeader() ? 1 : 0));
-  gauge("reprise_controller_events_dropped", "Occurrences that no Event tells about.", readings.eventsDropped);
+  readGauge(registry, "reprise_controller_queue_depth", "Groups that wait to be looked at.", readings.queueDepth);
+  readGauge(registry, "reprise_controller_leader", "1 while this replica leads.", () => (readings.isLeader() ? 1 : 0));
+  readGauge(
+    registry,
+    "reprise_controller_events_dropped",
+    "Occurrences that no Event tells about.",
+    readings.eventsDropped,
+  );
   new Gauge({
     name: "reprise_controller_groups",
     help: "Groups by phase.",

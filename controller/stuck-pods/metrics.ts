@@ -1,5 +1,6 @@
 // What is counted about stuck Pods. All series exist from the start, so that a rate over the first one is not lost.
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
+import { readGauge } from "../../src/telemetry/metrics.ts";
 import { isUsual, LEAVE_REASONS, type LeaveReason } from "./decide.ts";
 import type { ObservedSurroundings } from "./surroundings.ts";
 
@@ -23,19 +24,18 @@ export function createStuckPodsMetrics(registry: Registry, around: ObservedSurro
     registers,
   });
   for (const reason of LEAVE_REASONS) if (!isUsual(reason)) left.labels({ reason }).inc(0);
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  gauge("reprise_controller_nodes", "Nodes of the cluster.", () => around.nodes);
-  gauge("reprise_controller_unreachable_nodes", "Nodes that are unreachable.", () => around.unreachable.size);
-  gauge("reprise_controller_stuck_pods_brake", "1 while so many nodes are unreachable that nothing is freed.", () =>
-    around.braked ? 1 : 0,
+  readGauge(registry, "reprise_controller_nodes", "Nodes of the cluster.", () => around.nodes);
+  readGauge(
+    registry,
+    "reprise_controller_unreachable_nodes",
+    "Nodes that are unreachable.",
+    () => around.unreachable.size,
+  );
+  readGauge(
+    registry,
+    "reprise_controller_stuck_pods_brake",
+    "1 while so many nodes are unreachable that nothing is freed.",
+    () => (around.braked ? 1 : 0),
   );
   return { freed: () => freed.inc(), left: (reason) => left.labels({ reason }).inc() };
 }

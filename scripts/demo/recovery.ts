@@ -2,10 +2,12 @@
 // and what happens until all workers run again, followed live.
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
+import type { RestartSteps } from "../../src/api/in-place-restart.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Cluster } from "../../test/cluster/cluster.ts";
 import { createNamespace } from "../../test/reprise-programs.ts";
 import { PodObserver, type Recovery } from "../recovery/observe.ts";
+import { stepsOf } from "../recovery/steps.ts";
 import { LEGEND, strip } from "./strips.ts";
 
 export const WITH = "with-reprise";
@@ -75,20 +77,13 @@ function drawLive(frame: () => readonly string[]): () => void {
 /** Where the time went, as the controller recorded it. */
 export async function showSteps({ kubectl }: Cluster, namespace: string): Promise<void> {
   const path = "jsonpath={.status.history[-1:]}";
-  const record = JSON.parse(await kubectl(["get", "inplacerestart", "train", "-n", namespace, "-o", path])) as Steps;
-  const steps: [string, string | undefined, string | undefined][] = [
-    ["failure seen → every Pod told", record.failureSeen, record.deprecated],
-    ["→ every Pod restarted", record.deprecated, record.allRestarted],
-    ["→ barrier lifted", record.allRestarted, record.synced],
-    ["→ every worker runs", record.synced, record.allRunning],
-  ];
+  const record = JSON.parse(
+    await kubectl(["get", "inplacerestart", "train", "-n", namespace, "-o", path]),
+  ) as RestartSteps;
   process.stdout.write("  Where the time went:\n");
-  for (const [name, from, to] of steps) {
-    if (from === undefined || to === undefined) continue;
-    const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  for (const { name, seconds } of stepsOf(record)) {
+    if (Number.isNaN(seconds)) continue;
     const bar = styleText("green", "█".repeat(Math.max(1, Math.round(seconds * 10))));
-    process.stdout.write(`    ${name.padEnd(32)} ${seconds.toFixed(2).padStart(6)} s  ${bar}\n`);
+    process.stdout.write(`    ${name.padEnd(34)} ${seconds.toFixed(2).padStart(6)} s  ${bar}\n`);
   }
 }
-
-type Steps = Readonly<Partial<Record<"failureSeen" | "deprecated" | "allRestarted" | "synced" | "allRunning", string>>>;

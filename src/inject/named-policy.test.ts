@@ -99,6 +99,7 @@ it("a record that was tampered with has no exit codes, which is no error", () =>
   for (const fail of ["0", "x", 7, null, ["7"]]) {
     const status = JSON.stringify({ inputs: { [ANNOTATION.failurePolicy]: "x" }, exitCodes: { fail, recreate: "" } });
     const record = readRecord({ metadata: { annotations: { [ANNOTATION.status]: status } } });
+    expect(record?.inputs).toEqual({ [ANNOTATION.failurePolicy]: "x" });
     expect(record?.exitCodes?.fail ?? []).toEqual([]);
   }
 });

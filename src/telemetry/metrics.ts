@@ -1,6 +1,6 @@
 // Where metrics are registered. Each server makes its own registry: a global one would mix the series of two servers in
 // one process, as tests and the local demo run them.
-import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export function createRegistry(): Registry {
   const registry = new Registry();
@@ -34,5 +34,17 @@ export function latencyHistogram<L extends string = never>(
     labelNames: options.labelNames ?? [],
     buckets: [...LATENCY_BUCKETS],
     registers: [registry],
+  });
+}
+
+/** A gauge whose value is asked for when somebody looks. */
+export function readGauge(registry: Registry, name: `reprise_${string}`, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
   });
 }

@@ -44,7 +44,7 @@ export function buildBase(progress: Progress): string {
   });
 }
 
-const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+export const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 
 interface Base {
   readonly name: string;

@@ -8,7 +8,7 @@ import { cacheFolder } from "../cluster/binaries.ts";
 import { holdLock } from "../cluster/lock.ts";
 import { ensurePackages } from "../cluster/packages.ts";
 import type { Progress } from "../cluster/progress.ts";
-import { buildBase, finalBase } from "./bases.ts";
+import { buildBase, CERTIFICATES, finalBase } from "./bases.ts";
 import { buildah, buildahEnvironment, imageExists } from "./buildah.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -23,11 +23,18 @@ const SOURCES = [
   "{scripts,src,agent,controller}/**/*",
 ];
 
+/** The last is copied into the base that builds. */
+const PACKAGES = {
+  "/usr/bin/buildah": "buildah",
+  "/usr/bin/mmdebstrap": "mmdebstrap",
+  [CERTIFICATES]: "ca-certificates",
+};
+
 export const imageName = (tag: string): string => `docker.io/local/reprise:${tag}`;
 
 /** Returns the name of the image in buildah's store. */
 export async function ensureRepriseImage(progress: Progress, arch: Arch = nativeArch()): Promise<string> {
-  ensurePackages(progress, { "/usr/bin/buildah": "buildah", "/usr/bin/mmdebstrap": "mmdebstrap" });
+  ensurePackages(progress, PACKAGES);
   mkdirSync(join(cacheFolder(), "buildah"), { recursive: true });
   const release = await holdLock(join(cacheFolder(), "buildah", "build.lock"), "building the image");
   try {
