@@ -2,7 +2,7 @@
 // for every request, because the kubelet rotates them under a running agent.
 import { readFileSync } from "node:fs";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { Agent, request } from "node:https";
+import type { Agent } from "node:https";
 import { join } from "node:path";
 
 export interface ApiRequest {
@@ -38,6 +38,9 @@ interface ServerAddress {
   readonly port: number;
 }
 
+/** Loaded when first needed: the barrier's port is open by then, and no probe was refused meanwhile. */
+const https = () => process.getBuiltinModule("node:https");
+
 export class Connection {
   readonly #server: ServerAddress;
   readonly #folder: string;
@@ -56,7 +59,7 @@ export class Connection {
     body,
     quietMs = ANSWER_MS,
   }: ApiRequest): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
-    const outgoing = request({
+    const outgoing = https().request({
       ...this.#server,
       method,
       path,
@@ -89,7 +92,7 @@ export class Connection {
     const ca = this.#read("ca.crt");
     if (this.#pool?.ca !== ca) {
       this.#pool?.agent.destroy();
-      this.#pool = { ca, agent: new Agent({ ca, keepAlive: true }) };
+      this.#pool = { ca, agent: new (https().Agent)({ ca, keepAlive: true }) };
     }
     return this.#pool.agent;
   }

@@ -48,7 +48,7 @@ async function run(): Promise<void> {
   const { namespace, podName, jobSetName, replicatedJob, protocol, port, podUid } = config;
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
   const barrier = new Barrier(log);
-  barrier.listen(port === undefined ? socketOf(podUid) : { port });
+  await barrier.listen(port === undefined ? socketOf(podUid) : { port });
   const group = new GroupObject(new Connection(config.server, config.credentialsFolder), config);
   const effects = {
     read: () => group.read(),

@@ -73,7 +73,7 @@ export async function startKubelet(setup: NodeSetup): Promise<RunningProgram> {
   return kubelet;
 }
 
-function kubeletConfig({ folder, index, credentials }: NodeSetup): object {
+function kubeletConfig({ folder, index, slot, credentials }: NodeSetup): object {
   return {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
@@ -84,6 +84,9 @@ function kubeletConfig({ folder, index, credentials }: NodeSetup): object {
       x509: { clientCAFile: credentials.path("ca.crt") },
     },
     authorization: { mode: "Webhook" },
+    // Nobody answers there, and no test asks. A kubelet that knows no DNS server says so in an Event at every sync of a Pod.
+    clusterDNS: [slot.dnsAddress],
+    clusterDomain: "cluster.local",
     cgroupDriver: "cgroupfs",
     failCgroupV1: false,
     // Machines without all controllers delegated (CI runners, nested VMs) cannot have the kubelet's own hierarchy.

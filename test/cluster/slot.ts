@@ -17,6 +17,8 @@ export interface Slot {
   readonly serviceRange: string;
   /** The `kubernetes` Service. */
   readonly serviceAddress: string;
+  /** Where a DNS Service would be. */
+  readonly dnsAddress: string;
   /** Parent of all container cgroups. */
   readonly cgroup: string;
   node(index: number): { name: string; address: string; podRange: string };
@@ -37,6 +39,7 @@ export function slot(number: number): Slot {
     podRange: `10.201.${firstPodNet}.0/21`,
     serviceRange: `10.202.${number}.0/24`,
     serviceAddress: `10.202.${number}.1`,
+    dnsAddress: `10.202.${number}.10`,
     cgroup: `reprise-${number}`,
     node: (index) => ({
       name: `node-${index}`,
