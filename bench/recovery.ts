@@ -62,8 +62,9 @@ try {
   const figures: Record<string, number> = {};
   for (const { pods, repetitions } of SIZES) {
     if (repetitions === 0) continue;
-    await apply(...CONTENDERS.map((contender) => jobSetOf(contender, pods)));
-    const { recoveries, steps } = await measure(client, pods, repetitions);
+    const { recoveries, steps } = await measure(client, pods, repetitions, (contender) =>
+      apply(jobSetOf(contender, pods)),
+    );
     report(pods, recoveries, steps);
     const ratio = (of: (seconds: readonly number[]) => number, peer: Contender) =>
       of(secondsOf(recoveries.reprise)) / of(secondsOf(recoveries[peer]));
@@ -86,10 +87,17 @@ try {
 
 type Recoveries = Readonly<Record<Contender, Recovery[]>>;
 
-async function measure(client: KubeClient, pods: number, repetitions: number) {
+async function measure(
+  client: KubeClient,
+  pods: number,
+  repetitions: number,
+  create: (contender: Contender) => Promise<void>,
+) {
   const recoveries: Recoveries = { reprise: [], upstream: [], recreate: [] };
   const observers = CONTENDERS.map((contender) => ({ contender, observer: new PodObserver(client, contender) }));
-  for (const { observer } of observers) {
+  // One after the other: two cores that start all at once take so long that some give up.
+  for (const { contender, observer } of observers) {
+    await create(contender);
     observer.start();
     await observer.running(pods);
   }
@@ -113,13 +121,23 @@ async function historyOf(client: KubeClient): Promise<readonly RestartSteps[]> {
   return readInPlaceRestart(await client.request("GET", path)).status?.history ?? [];
 }
 
+/** When the kubelet's first look showed the dead worker: up to a second after the kill, by chance, whoever recovers. */
+function firstDown({ lanes }: Recovery): number {
+  return Math.min(...lanes.map((lane) => lane.down));
+}
+
+/** Without that chance. */
+function sinceSeen(recovery: Recovery): number {
+  return recovery.seconds - firstDown(recovery);
+}
+
 function secondsOf(recoveries: readonly Recovery[]): readonly number[] {
   return recoveries.map(({ seconds }) => seconds);
 }
 
 function report(pods: number, recoveries: Recoveries, history: readonly RestartSteps[]): void {
   console.log(`\n${pods} Pods on one node, seconds from the kill to every worker running, median (p90):\n`);
-  console.log(`  ${"".padEnd(32)}all running    first down   all down     all back     new Pods`);
+  console.log(`  ${"".padEnd(32)}all running    once seen      first down   all down     all back     new Pods`);
   for (const contender of CONTENDERS) {
     const list = recoveries[contender];
     const figure = (of: (recovery: Recovery) => number) => {
@@ -128,7 +146,8 @@ function report(pods: number, recoveries: Recoveries, history: readonly RestartS
     };
     const columns = [
       `${figure(({ seconds }) => seconds)}  `,
-      figure(({ lanes }) => Math.min(...lanes.map((lane) => lane.down))),
+      `${figure(sinceSeen)}  `,
+      figure(firstDown),
       figure(({ lanes }) => Math.max(...lanes.map((lane) => lane.down))),
       figure(({ lanes }) => Math.max(...lanes.map((lane) => lane.back))),
       String(median(list.map(({ newPods }) => newPods))),
