@@ -162,11 +162,11 @@ describe("a node is lost for long", () => {
 describe("nodes that come back", () => {
   afterEach(async () => {
     for (const index of [1, 2]) wakeNode(installation.cluster, index);
-    await waitFor("the nodes are reachable", 60_000, async () => (await unreachableNodes()).length === 0);
+    await nodesAreBack();
   });
 
   test("before the threshold: their kubelets end their Pods, and nobody else", async () => {
-    await waitFor("the nodes are reachable", 60_000, async () => (await unreachableNodes()).length === 0);
+    await nodesAreBack();
     const group = await startSpread("back-in-time", { [CONSENT]: "true" });
     const before = await group.running();
     const lost = before.pods.find(({ node }) => node === "node-2");
@@ -302,9 +302,20 @@ async function eventsOf(namespace: string, uid: string): Promise<{ reason: strin
     .map(({ reason, note }) => ({ reason: asText(reason) ?? "", note: asText(note) ?? "" }));
 }
 
+/** Reachable, and free of every taint that their absence brought: Pods are spread only over nodes without one. */
+async function nodesAreBack(): Promise<void> {
+  await waitFor("every node takes Pods again", 60_000, async () => {
+    const specs = (await nodes()).map((node) => asMap(asMap(node)["spec"]));
+    return specs.every((spec) => asList(spec["taints"]).length === 0);
+  });
+}
+
+async function nodes(): Promise<readonly unknown[]> {
+  return asList((await installation.client.request("GET", "/api/v1/nodes"))["items"]);
+}
+
 async function unreachableNodes(): Promise<string[]> {
-  const list = await installation.client.request("GET", "/api/v1/nodes");
-  return asList(list["items"])
+  return (await nodes())
     .map(readNode)
     .filter(({ unreachable }) => unreachable !== undefined)
     .map(({ name }) => name);
