@@ -14,6 +14,8 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           maxWorkers: 4,
           include: ["{src,agent,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
+          // Run by agent/under-bun.test.ts.
+          exclude: ["agent/**/*.bun.test.ts"],
           // Seconds at most on an idle machine; clusters that start beside them can slow them tenfold.
           testTimeout: 120_000,
           hookTimeout: 120_000,

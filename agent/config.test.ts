@@ -10,7 +10,6 @@ const env = {
   REPLICATED_JOB: "workers",
   RESTART_EXIT_CODE: "88",
   PROTOCOL: "epoch",
-  PORT: "18098",
   KUBERNETES_SERVICE_HOST: "10.0.0.1",
   KUBERNETES_SERVICE_PORT: "443",
 };
@@ -26,15 +25,9 @@ describe("the agent's settings", () => {
       replicatedJob: "workers",
       restartExitCode: 88,
       protocol: "epoch",
-      port: 18_098,
       server: { host: "10.0.0.1", port: 443 },
       credentialsFolder: "/var/run/secrets/reprise.dev/agent",
     });
-  });
-
-  it("have no port under hostNetwork", () => {
-    const { PORT: _port, ...hostNetwork } = env;
-    expect(readConfig(hostNetwork)).not.toHaveProperty("port");
   });
 
   it.each<[Record<string, string | undefined>, string]>([
@@ -42,7 +35,7 @@ describe("the agent's settings", () => {
     [{ REPLICATED_JOB: "" }, "REPLICATED_JOB is not set"],
     [{ RESTART_EXIT_CODE: "0" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "0"'],
     [{ RESTART_EXIT_CODE: "256" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "256"'],
-    [{ PORT: "http" }, 'PORT must be a number from 1 to 65535, found "http"'],
+    [{ KUBERNETES_SERVICE_PORT: "https" }, 'KUBERNETES_SERVICE_PORT must be a number from 1 to 65535, found "https"'],
     [{ PROTOCOL: "raft" }, 'PROTOCOL must be "epoch" or "jobset", found "raft"'],
     [{ PROTOCOL: undefined }, 'PROTOCOL must be "epoch" or "jobset", found nothing'],
     [{ KUBERNETES_SERVICE_HOST: undefined }, "KUBERNETES_SERVICE_HOST is not set"],

@@ -3,6 +3,7 @@ import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { RepriseError } from "../src/errors.ts";
 import type { Protocol } from "../src/inject/protocol.ts";
 import type { Identity } from "./decide.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 /** Where token and CA lie, for an agent that runs outside a Pod. */
 const CREDENTIALS_FOLDER = "CREDENTIALS_FOLDER";
@@ -14,8 +15,6 @@ export interface AgentConfig extends Identity {
   readonly jobSetName: string;
   readonly restartExitCode: number;
   readonly protocol: Protocol;
-  /** Absent under hostNetwork. */
-  readonly port?: number;
   readonly server: { readonly host: string; readonly port: number };
   readonly credentialsFolder: string;
 }
@@ -31,7 +30,7 @@ export function readConfig(env: Environment): AgentConfig {
   };
   const number = (name: string, least: number, most: number): number => {
     const value = text(name);
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    const number = wholeNumber(value) ?? Number.NaN;
     if (value !== "" && !(number >= least && number <= most)) {
       problems.push(`${name} must be a number from ${least} to ${most}, found ${JSON.stringify(value)}`);
     }
@@ -47,7 +46,6 @@ export function readConfig(env: Environment): AgentConfig {
     // 0 would restart the agent alone, without its workers.
     restartExitCode: number(AGENT_ENV.restartExitCode, 1, 255),
     protocol: readProtocol(env[AGENT_ENV.protocol], problems),
-    ...(env[AGENT_ENV.port] === undefined ? {} : { port: number(AGENT_ENV.port, 1, 65_535) }),
     // Set by the kubelet in every container.
     server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
     credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,

@@ -1,9 +1,9 @@
-// HTTPS to the API server with the Pod's own token. Requests share kept-alive connections; token and CA are read anew
-// for every request, because the kubelet rotates them under a running agent.
-import { readFileSync } from "node:fs";
-import type { ClientRequest, IncomingMessage } from "node:http";
-import type { Agent } from "node:https";
-import { join } from "node:path";
+// Requests to the API server with the Pod's own token, one after the other over one kept connection, and over a second one while the
+// first has a watch. Token and CA are read anew for every request, because the kubelet rotates them under a running agent.
+import { file } from "bun";
+import { ApiTrouble } from "./api-trouble.ts";
+import { Channel, type ServerAddress } from "./channel.ts";
+import { type ResponseHead, ResponseReader } from "./http-response.ts";
 
 export interface ApiRequest {
   readonly method: "GET" | "PATCH";
@@ -13,95 +13,63 @@ export interface ApiRequest {
   readonly quietMs?: number;
 }
 
-/** The API server refused, or could not be reached: `status` is absent then. */
-export class ApiTrouble extends Error {
-  readonly status: number | undefined;
-  /** What the server asked for in Retry-After. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(message: string, options: { status?: number; retryAfterMs?: number; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.name = "ApiTrouble";
-    this.status = options.status;
-    this.retryAfterMs = options.retryAfterMs;
-  }
+/** Whatever answers requests as the API server does. */
+export interface ApiServer {
+  /** Resolves to the body, in pieces, once the server began to answer with success. Both may fail with ApiTrouble. */
+  open(request: ApiRequest): Promise<AsyncGenerator<Uint8Array, void, undefined>>;
 }
 
 /** An answer is a matter of milliseconds; an API server that takes longer to begin is as good as gone. */
 const ANSWER_MS = 10_000;
 
-/** A silent peer is asked whether it is alive after this time, so that a lost node or load balancer is noticed. */
-const KEEP_ALIVE_MS = 10_000;
-
-interface ServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Loaded when first needed: the barrier's port is open by then, and no probe was refused meanwhile. */
-const https = () => process.getBuiltinModule("node:https");
-
-export class Connection {
+export class Connection implements ApiServer {
   readonly #server: ServerAddress;
   readonly #folder: string;
   readonly #files = new Map<string, string>();
-  #pool: { readonly ca: string; readonly agent: Agent } | undefined;
+  /** Between two requests. */
+  #kept: { readonly ca: string; readonly channel: Channel } | undefined;
 
   constructor(server: ServerAddress, credentialsFolder: string) {
     this.#server = server;
     this.#folder = credentialsFolder;
   }
 
-  /** Resolves to the body, in pieces, once the server began to answer with success. Both may fail with ApiTrouble. */
-  async open({
-    method,
-    path,
-    body,
-    quietMs = ANSWER_MS,
-  }: ApiRequest): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
-    const outgoing = https().request({
-      ...this.#server,
-      method,
-      path,
-      agent: this.#agent(),
-      headers: {
-        authorization: `Bearer ${this.#read("token")}`,
-        accept: "application/json",
-        "user-agent": "reprise-agent",
-        ...(body === undefined
-          ? {}
-          : { "content-type": body.contentType, "content-length": Buffer.byteLength(body.text) }),
-      },
-    });
-    outgoing.on("socket", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
-    const answered = new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.on("response", resolve);
-      outgoing.on("error", reject);
-    });
-    outgoing.end(body?.text);
-    const response = await new Silence(outgoing, Math.min(quietMs, ANSWER_MS)).guard(answered);
-    const pieces = bodyOf(response, new Silence(outgoing, quietMs));
-    const { statusCode = 0 } = response;
-    if (statusCode < 300) return pieces;
+  async open(request: ApiRequest): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
+    const { quietMs = ANSWER_MS } = request;
+    const ca = await this.#read("ca.crt");
+    const text = write(request, this.#server, await this.#read("token"));
+    const channel = await this.#channel(ca, Math.min(quietMs, ANSWER_MS));
+    let patienceMs = Math.min(quietMs, ANSWER_MS);
+    const response = new ResponseReader(() => channel.receive(patienceMs));
+    const keep = () => {
+      this.#kept?.channel.close();
+      this.#kept = { ca, channel };
+    };
+    channel.send(text);
+    const head = await orTrouble(channel, () => response.head());
+    patienceMs = quietMs;
+    const pieces = bodyOf(channel, response, keep);
+    if (head.status < 300) return pieces;
     const refusal: Uint8Array[] = [];
     for await (const piece of pieces) refusal.push(piece);
-    throw refusedBy(response, Buffer.concat(refusal).toString());
+    throw refusedBy(head, Buffer.concat(refusal).toString());
   }
 
-  #agent(): Agent {
-    const ca = this.#read("ca.crt");
-    if (this.#pool?.ca !== ca) {
-      this.#pool?.agent.destroy();
-      this.#pool = { ca, agent: new (https().Agent)({ ca, keepAlive: true }) };
-    }
-    return this.#pool.agent;
+  /** The kept one, unless it is gone or the CA has changed since; nobody else gets it meanwhile. */
+  async #channel(ca: string, limitMs: number): Promise<Channel> {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    if (kept?.ca === ca && kept.channel.isIdle) return kept.channel;
+    kept?.channel.close();
+    return await Channel.open(this.#server, ca, limitMs);
   }
 
   /** A file that is gone for a moment must not stop an agent whose last token is still good. */
-  #read(name: string): string {
-    const path = join(this.#folder, name);
+  async #read(name: string): Promise<string> {
+    const path = `${this.#folder}/${name}`;
     try {
-      this.#files.set(name, readFileSync(path, "utf8").trim());
+      // Not by node:fs, which alone takes a MiB more.
+      this.#files.set(name, (await file(path).text()).trim());
     } catch (error) {
       if (!this.#files.has(name)) throw new ApiTrouble(`cannot read ${path}`, { cause: error });
     }
@@ -109,62 +77,51 @@ export class Connection {
   }
 }
 
-/** Ends a request whose server shows no sign of life, and turns every way to fail into ApiTrouble. */
-class Silence {
-  readonly #request: ClientRequest;
-  readonly #quietMs: number;
-
-  constructor(request: ClientRequest, quietMs: number) {
-    this.#request = request;
-    this.#quietMs = quietMs;
-  }
-
-  /** What the server sends next, if it comes in time. */
-  async guard<T>(next: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const silent = new Promise<never>((_resolve, reject) => {
-      const reason = `no sign of life for ${this.#quietMs / 1000} s`;
-      timer = setTimeout(() => reject(new ApiTrouble(reason)), this.#quietMs);
-    });
-    try {
-      return await Promise.race([next, silent]);
-    } catch (error) {
-      this.end();
-      throw error instanceof ApiTrouble ? error : new ApiTrouble(reasonFor(error), { cause: error });
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  end(): void {
-    this.#request.destroy();
-  }
+function write({ method, path, body }: ApiRequest, { host, port }: ServerAddress, token: string): string {
+  const headers = [
+    `Host: ${host.includes(":") ? `[${host}]` : host}:${port}`,
+    `Authorization: Bearer ${token}`,
+    "Accept: application/json",
+    "User-Agent: reprise-agent",
+    ...(body === undefined
+      ? []
+      : [`Content-Type: ${body.contentType}`, `Content-Length: ${Buffer.byteLength(body.text)}`]),
+  ];
+  return `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body?.text ?? ""}`;
 }
 
-async function* bodyOf(response: IncomingMessage, silence: Silence): AsyncGenerator<Uint8Array, void, undefined> {
-  const pieces: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]();
-  let complete = false;
+async function* bodyOf(
+  channel: Channel,
+  response: ResponseReader,
+  keep: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const pieces = response.body();
   try {
-    while (!complete) {
-      const next = await silence.guard(pieces.next());
-      complete = next.done === true;
-      if (next.done !== true) yield next.value;
+    for (;;) {
+      const next = await orTrouble(channel, () => pieces.next());
+      if (next.done === true) return;
+      yield next.value;
     }
   } finally {
     // The connection of a complete answer is kept for the next request.
-    if (!complete) silence.end();
+    if (response.isReusable) keep();
+    else channel.close();
   }
 }
 
-function reasonFor(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // The code tells apart what matters (refused, unresolved, untrusted) and stays the same from one try to the next.
-  return "code" in error && typeof error.code === "string" ? error.code : error.message;
+/** Closes the channel and turns every way to fail into ApiTrouble. */
+async function orTrouble<T>(channel: Channel, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    channel.close();
+    if (error instanceof ApiTrouble) throw error;
+    throw new ApiTrouble(error instanceof Error ? error.message : String(error), { cause: error });
+  }
 }
 
-function refusedBy(response: IncomingMessage, body: string): ApiTrouble {
-  const { statusCode: status = 0, headers } = response;
-  const seconds = Number(headers["retry-after"]);
+function refusedBy({ status, headers }: ResponseHead, body: string): ApiTrouble {
+  const seconds = Number(headers.get("retry-after"));
   return new ApiTrouble(`${status} ${messageIn(body)}`.trim(), {
     status,
     ...(seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),

@@ -1,7 +1,7 @@
 // Follows the group for the life of the agent: looks, decides, acts, looks again. Trouble with the API server is never
 // a reason to end, because a running worker must survive it; it is reported once and retried.
 import { backoffDelay } from "../src/kube/backoff.ts";
-import { ApiTrouble } from "./connection.ts";
+import { ApiTrouble } from "./api-trouble.ts";
 import { type Action, type AgentState, advance, decide, type Identity, newAgent, type Sighting } from "./decide.ts";
 import type { WatchNews } from "./group-object.ts";
 import type { Log } from "./log.ts";
@@ -48,6 +48,11 @@ export class Follower {
     this.#effects = effects;
     this.#log = log;
     this.#state = newAgent(identity);
+  }
+
+  /** What is wrong with the API server; empty if nothing is. */
+  get trouble(): string {
+    return this.#trouble;
   }
 
   async run(): Promise<never> {

@@ -1,11 +1,12 @@
-// The group's object at the API server, and the epoch on the agent's own Pod: three requests, in either protocol.
+// The group's object at the API server, and the epoch on the agent's own Pod: four requests, in either protocol.
 import { asMap, asText } from "../src/api/fields.ts";
 import { IN_PLACE_RESTART } from "../src/api/in-place-restart.ts";
 import { JOBSET } from "../src/api/names.ts";
 import { epochAnnotation, type Protocol } from "../src/inject/protocol.ts";
 import { lines } from "../src/kube/lines.ts";
+import { ApiTrouble } from "./api-trouble.ts";
 import type { AgentConfig } from "./config.ts";
-import { type ApiRequest, ApiTrouble, type Connection } from "./connection.ts";
+import type { ApiRequest, ApiServer } from "./connection.ts";
 import { type Identity, type Sighting, seeInPlaceRestart } from "./decide.ts";
 import { seeJobSet } from "./decide-jobset.ts";
 
@@ -37,13 +38,13 @@ export interface WatchNews {
 }
 
 export class GroupObject {
-  readonly #connection: Connection;
+  readonly #server: ApiServer;
   readonly #config: AgentConfig;
   readonly #binding: ProtocolBinding;
   readonly #collection: string;
 
-  constructor(connection: Connection, config: AgentConfig) {
-    this.#connection = connection;
+  constructor(server: ApiServer, config: AgentConfig) {
+    this.#server = server;
     this.#config = config;
     this.#binding = BINDINGS[config.protocol];
     const { group, version, plural } = this.#binding.resource;
@@ -71,16 +72,16 @@ export class GroupObject {
   async *watch(resourceVersion: string | undefined, random: number): AsyncGenerator<WatchNews, void, undefined> {
     const { least, most } = WATCH_SECONDS;
     const seconds = Math.round(least + (most - least) * random);
-    const query = new URLSearchParams({
-      watch: "true",
-      allowWatchBookmarks: "true",
+    const query = [
+      "watch=true",
+      "allowWatchBookmarks=true",
       // By name, so that a role may be limited to this one object.
-      fieldSelector: `metadata.name=${this.#config.jobSetName}`,
-      timeoutSeconds: String(seconds),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    });
-    const path = `${this.#collection}?${query}`;
-    const body = await this.#connection.open({ method: "GET", path, quietMs: (seconds + OVERDUE_SECONDS) * 1000 });
+      `fieldSelector=${encodeURIComponent(`metadata.name=${this.#config.jobSetName}`)}`,
+      `timeoutSeconds=${seconds}`,
+      ...(resourceVersion === undefined ? [] : [`resourceVersion=${encodeURIComponent(resourceVersion)}`]),
+    ];
+    const path = `${this.#collection}?${query.join("&")}`;
+    const body = await this.#server.open({ method: "GET", path, quietMs: (seconds + OVERDUE_SECONDS) * 1000 });
     yield {};
     for await (const line of lines(body)) yield this.#news(asMap(JSON.parse(line)));
   }
@@ -96,21 +97,30 @@ export class GroupObject {
 
   /** Confirmed when it returns. The UID makes it fail rather than write on another Pod of the same name. */
   async publish(epoch: number): Promise<void> {
-    const { namespace, podName, podUid, protocol } = this.#config;
-    const annotations = { [epochAnnotation(protocol)]: String(epoch) };
-    await this.#text({
+    await this.#patchPod({ annotations: { [epochAnnotation(this.#config.protocol)]: String(epoch) } });
+  }
+
+  /** By a patch that changes nothing: to read Pods is a right that workers with the same service account may not have. */
+  async ownPod(): Promise<unknown> {
+    return JSON.parse(await this.#patchPod({}));
+  }
+
+  /** Answers with the Pod. */
+  #patchPod(metadata: Readonly<Record<string, unknown>>): Promise<string> {
+    const { namespace, podName, podUid } = this.#config;
+    return this.#text({
       method: "PATCH",
       path: `/api/v1/namespaces/${namespace}/pods/${podName}`,
       body: {
         contentType: "application/merge-patch+json",
-        text: JSON.stringify({ metadata: { uid: podUid, annotations } }),
+        text: JSON.stringify({ metadata: { ...metadata, uid: podUid } }),
       },
     });
   }
 
   async #text(request: ApiRequest): Promise<string> {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of await this.#connection.open(request)) chunks.push(chunk);
+    for await (const chunk of await this.#server.open(request)) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   }
 }

@@ -1,9 +1,7 @@
-// One JSON line per state change. Written synchronously: the line before an exit is the one that matters.
-import { writeSync } from "node:fs";
+// One JSON line per state change. The line before an exit is the one that matters: bun's console writes before it returns, and
+// does not mind a log that nobody reads any more, which must not cost a running worker.
 
 type Fields = Readonly<Record<string, string | number | undefined>>;
-
-const STDOUT = 1;
 
 export const log = {
   info: (message: string, fields?: Fields) => write("info", message, fields),
@@ -13,9 +11,5 @@ export const log = {
 export type Log = typeof log;
 
 function write(level: string, msg: string, fields?: Fields): void {
-  try {
-    writeSync(STDOUT, `${JSON.stringify({ level, time: new Date().toISOString(), ...fields, msg })}\n`);
-  } catch {
-    // A log that nobody reads any more (EPIPE, EAGAIN) must not cost a running worker.
-  }
+  console.log(JSON.stringify({ level, time: new Date().toISOString(), ...fields, msg }));
 }

@@ -1,14 +1,15 @@
-// The agent's process: `reprise-agent` runs the agent, `reprise-agent probe` asks it whether the barrier has lifted.
-// It never exits with 0, which would restart it without its workers, and never because of the API server.
-import { constants } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
-import { AGENT_ENV } from "../src/api/names.ts";
+// The agent's process: `reprise-agent` runs the agent, `reprise-agent gate` the gate in front of the workers.
+// It never exits with 0, which would restart it without its workers, and once its workers run never because of the API server.
+import { file, write } from "bun";
+import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { reasonOf } from "../src/errors.ts";
-import { askBarrier, Barrier, socketOf } from "./barrier.ts";
+import { Barrier } from "./barrier.ts";
 import { type AgentConfig, readConfig } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { Follower } from "./follow.ts";
+import { waitAtGate } from "./gate.ts";
 import { GroupObject } from "./group-object.ts";
+import { Hold } from "./hold.ts";
 import { log } from "./log.ts";
 
 /**
@@ -17,24 +18,38 @@ import { log } from "./log.ts";
  */
 const HOPELESS_MS = 10_000;
 
-async function probe(): Promise<void> {
+/** Where the kubelet looks for a container's last words. */
+const TERMINATION_LOG = "/dev/termination-log";
+
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** First of all: as the first process of a container, it would not even be ended by a signal without a handler. */
+function endOnSignals(): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      log.info("ended by a signal", { signal });
+      process.exit(128 + SIGNAL_NUMBERS[signal]);
+    });
+  }
+}
+
+/** What it says is in the kubelet's log alone, and only if it fails. */
+async function runGate(): Promise<void> {
   try {
-    await askBarrier(process.env[AGENT_ENV.podUid] ?? "");
+    // If anything is wrong with the environment, the agent says so.
+    await waitAtGate(process.env[AGENT_ENV.podUid] ?? "");
     process.exit(0);
   } catch (error) {
-    process.stderr.write(`the barrier is down: ${reasonOf(error).replace("\0", "@")}\n`);
+    console.error(reasonOf(error));
     process.exit(1);
   }
 }
 
-async function run(): Promise<void> {
-  // First of all: as the first process of a container, the agent would not even be ended by a signal without a handler.
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      log.info("ended by a signal", { signal });
-      process.exit(128 + constants.signals[signal]);
-    });
-  }
+async function runAgent(): Promise<void> {
   // A mistake in the agent must not cost a running worker either.
   process.on("uncaughtException", (error) => log.warn("unexpected error", { reason: reasonOf(error) }));
   let config: AgentConfig;
@@ -45,23 +60,56 @@ async function run(): Promise<void> {
     await sleep(HOPELESS_MS);
     process.exit(1);
   }
-  const { namespace, podName, jobSetName, replicatedJob, protocol, port, podUid } = config;
+  const startedAt = Date.now();
+  const { namespace, podName, jobSetName, replicatedJob, protocol, podUid, credentialsFolder } = config;
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
-  const barrier = new Barrier(log);
-  await barrier.listen(port === undefined ? socketOf(podUid) : { port });
-  const group = new GroupObject(new Connection(config.server, config.credentialsFolder), config);
+  const restart = (): never => process.exit(config.restartExitCode);
+  const giveUp = async (reason: string) => {
+    const trouble = follower.trouble || hold.trouble;
+    log.info("leaving the barrier, restarting the Pod in place", { reason, ...(trouble === "" ? {} : { trouble }) });
+    await sayInStatus(trouble === "" ? reason : `${reason}; API server: ${trouble}`);
+    restart();
+  };
+  const barrier = new Barrier({
+    onGateLost: () => void giveUp("its gate ended before the barrier lifted"),
+    log,
+  });
+  const group = new GroupObject(new Connection(config.server, credentialsFolder), config);
   const effects = {
     read: () => group.read(),
     watch: (resourceVersion: string | undefined, random: number) => group.watch(resourceVersion, random),
     publish: (epoch: number) => group.publish(epoch),
     lift: () => barrier.lift(),
-    restart: (): never => process.exit(config.restartExitCode),
-    sleep: (ms: number) => sleep(ms),
+    ownPod: () => group.ownPod(),
+    restart,
+    giveUp,
+    sleep,
     now: () => performance.now(),
     random: Math.random,
   };
-  await new Follower(config, effects, log).run();
+  const follower = new Follower(config, effects, log);
+  const hold = new Hold(barrier, startedAt, effects);
+  void barrier.listen(podUid);
+  void hold.run();
+  await follower.run();
 }
 
-const ended = process.argv[2] === "probe" ? probe() : run();
+/** In the status of the Pod: until the kubelet has reported a container, nobody can read its log. */
+async function sayInStatus(lastWords: string): Promise<void> {
+  try {
+    if (await file(TERMINATION_LOG).exists()) await write(TERMINATION_LOG, lastWords);
+  } catch {}
+}
+
+async function refuse(command: string): Promise<never> {
+  console.error(
+    `unknown command ${JSON.stringify(command)}; leave it out, or use ${JSON.stringify(AGENT.gateCommand)}`,
+  );
+  await sleep(HOPELESS_MS);
+  process.exit(1);
+}
+
+endOnSignals();
+const command = process.argv[2];
+const ended = command === undefined ? runAgent() : command === AGENT.gateCommand ? runGate() : refuse(command);
 ended.catch((error: unknown) => log.warn("unexpected error", { reason: reasonOf(error) }));

@@ -1,17 +1,23 @@
-// Our agent beside upstream's in Pods of a real kubelet, from their images: from the start of the process to an open port, and the
-// memory it holds then. Both follow a JobSet that has no barrier, because upstream's opens its port only when the barrier lifts.
+// Our agent beside upstream's in Pods of a real kubelet, from their images: from the start of the process to its first connection, and the
+// memory it holds then. Both follow a JobSet that has no barrier, because upstream's accepts none before the barrier lifts.
 // Interleaved, so that a busy machine disturbs both alike. `node bench/agent-in-cluster.ts [REPETITIONS]`, as root.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { socketOf } from "../agent/socket-name.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
+import { processesOf } from "../test/cluster/container.ts";
 import { programArchive } from "../test/cluster/parts/images.ts";
-import { allPids, waitFor } from "../test/cluster/proc.ts";
+import { waitFor } from "../test/cluster/proc.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
 import { imageName, repriseArchive } from "../test/image/reprise-image.ts";
+import { type Memory, memoryOf } from "./process-memory.ts";
+import { median } from "./quantile.ts";
+import { checkGates } from "./ranges.ts";
 
 const REPETITIONS = Number(process.argv[2] ?? 10);
 const PORT = 15_467;
@@ -24,16 +30,20 @@ const TICKS_PER_SECOND = 100;
 /** Before memory is read: what a start leaves behind is collected, and the watch is quiet. */
 const SETTLE_MS = 3_000;
 
-/** Asks for the port of a Pod every millisecond, and prints when it opened: milliseconds since the machine's start. */
+/**
+ * Connects to an agent every millisecond until it accepts, prints when (milliseconds since the machine's start), and stays, as a gate
+ * does. It opens the folder of a socket before it asks: the process that shows it the way ends before the agent starts.
+ */
 const POLLER = `const { connect } = require("node:net");
-const ask = () => { const s = connect(${PORT}, "127.0.0.1");
-s.once("connect", () => { console.log(Number(process.hrtime.bigint()) / 1e6); process.exit(); });
+const { folder, file, ...address } = JSON.parse(process.argv[1]);
+const place = folder === undefined ? address
+  : { path: "/proc/self/fd/" + require("node:fs").openSync(folder) + "/" + file };
+const ask = () => { const s = connect(place).resume();
+s.once("connect", () => console.log(Number(process.hrtime.bigint()) / 1e6));
 s.once("error", () => setTimeout(ask, 1)); }; ask(); console.error("asking");`;
 
-interface Start {
+interface Start extends Memory {
   readonly listening: number;
-  readonly rss: number;
-  readonly own: number;
 }
 
 const slot = freeSlot(16);
@@ -58,7 +68,6 @@ try {
         [AGENT_ENV.replicatedJob]: "workers",
         [AGENT_ENV.restartExitCode]: "88",
         [AGENT_ENV.protocol]: "jobset",
-        [AGENT_ENV.port]: String(PORT),
       },
     },
     upstream: {
@@ -101,8 +110,9 @@ interface AgentContainer {
 }
 
 async function measure(name: string, { image, command, env }: AgentContainer): Promise<Start> {
-  // The first container opens the Pod's network and waits, so that the port is asked for before the agent starts.
-  const gate = "while [ ! -e /gate/open ]; do sleep 0.05; done";
+  // The first container opens the Pod's network and waits, so that the agent is asked for before it starts. It is a single process while it
+  // waits, whose network is asked from, and stays until whoever opens it has ended.
+  const gate = "mkfifo /gate/open; read -r _ < /gate/open; sleep 0.5";
   const gateMount = { name: "gate", mountPath: "/gate" };
   const token = { name: "token", mountPath: AGENT.tokenMountPath, readOnly: true };
   const pod = {
@@ -147,16 +157,22 @@ async function measure(name: string, { image, command, env }: AgentContainer): P
   };
   await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(pod) });
   const gatePid = await pidOf(name, "initContainerStatuses");
-  const poller = spawn("nsenter", [`--net=/proc/${gatePid}/ns/net`, process.execPath, "-e", POLLER], {
+  const podUid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
+  const isOurs = command[0] === AGENT.binary;
+  const socket = { folder: `/proc/${gatePid}/root${dirname(socketOf(podUid))}`, file: basename(socketOf(podUid)) };
+  const target = JSON.stringify(isOurs ? socket : { port: PORT, host: "127.0.0.1" });
+  const poller = spawn("nsenter", [`--net=/proc/${gatePid}/ns/net`, process.execPath, "-e", POLLER, target], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  await once(poller.stderr, "data");
+  const [words] = await once(poller.stderr, "data");
+  if (!String(words).startsWith("asking")) throw new Error(`nobody asks for the agent of ${name}: ${words}`);
   const opened = once(poller.stdout, "data");
-  await cluster.kubectl(["exec", name, "-c", "gate", "--", "touch", "/gate/open"]);
+  await cluster.kubectl(["exec", name, "-c", "gate", "--", "sh", "-c", "echo > /gate/open"]);
   const [text] = await opened;
   const pid = await pidOf(name, "containerStatuses");
   await sleep(SETTLE_MS);
   const start = { listening: Number(String(text)) - startOf(pid), ...memoryOf(pid) };
+  poller.kill();
   await cluster.kubectl(["delete", "pod", name]);
   return start;
 }
@@ -164,17 +180,8 @@ async function measure(name: string, { image, command, env }: AgentContainer): P
 async function pidOf(pod: string, field: "initContainerStatuses" | "containerStatuses"): Promise<number> {
   return await waitFor(`a container of ${pod} runs`, 60_000, async () => {
     const id = await cluster.kubectl(["get", "pod", pod, "-o", `jsonpath={.status.${field}[0].containerID}`]);
-    const bare = id.replace("containerd://", "");
-    return bare === "" ? undefined : allPids().find((pid) => cgroupOf(pid).includes(bare));
+    return processesOf(id.replace("containerd://", "")).flat()[0];
   });
-}
-
-function cgroupOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
-  } catch {
-    return ""; // Ended meanwhile.
-  }
 }
 
 /** Milliseconds since the machine's start; the kernel keeps them to 10 ms. */
@@ -185,25 +192,25 @@ function startOf(pid: number): number {
   return (Number(fields[19]) / TICKS_PER_SECOND) * 1_000;
 }
 
-function memoryOf(pid: number): Pick<Start, "rss" | "own"> {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const mebibytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
-  return { rss: mebibytes("VmRSS"), own: mebibytes("RssAnon") };
-}
-
 function report(ours: readonly Start[], theirs: readonly Start[]): void {
   const rows: readonly (readonly [keyof Start, string])[] = [
-    ["listening", "process start to port open, ms"],
+    ["listening", "process start to accepting, ms"],
     ["rss", "resident memory, MiB"],
     ["own", "of which private, MiB"],
   ];
-  process.stdout.write(`median of ${ours.length} starts each (lowest, highest)\n`);
+  const figures: Record<string, number> = {};
+  console.log(`\nmedian of ${ours.length} starts each (lowest, highest)`);
   for (const [key, label] of rows) {
-    const text = (starts: readonly Start[]) => {
-      const sorted = starts.map((start) => start[key]).sort((a, b) => a - b);
-      const at = (share: number) => (sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN).toFixed(1);
-      return `${at(0.5)} (${at(0)}, ${at(1)})`;
-    };
-    process.stdout.write(`${label.padEnd(34)} reprise ${text(ours).padEnd(24)} upstream ${text(theirs)}\n`);
+    const mine = ours.map((start) => start[key]);
+    const other = theirs.map((start) => start[key]);
+    const text = (values: readonly number[]) =>
+      `${median(values).toFixed(1)} (${Math.min(...values).toFixed(1)}, ${Math.max(...values).toFixed(1)})`;
+    const ratio = median(mine) / median(other);
+    figures[`ratio to upstream, ${label.replace(/,.*/, "")}`] = ratio;
+    console.log(
+      `${label.padEnd(34)} reprise ${text(mine).padEnd(22)} upstream ${text(other).padEnd(22)} ratio ${ratio.toFixed(2)}`,
+    );
   }
+  console.log();
+  if (!checkGates("agent", figures)) process.exitCode = 1;
 }

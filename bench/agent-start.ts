@@ -1,25 +1,16 @@
 // Our agent beside upstream's, as processes on one API server: from the start of the process to its attempt on the Pod
-// and to an answered probe, and the memory it holds then. Both speak upstream's protocol, so both do the same work.
+// and to a lifted barrier, with the gate beside ours, and the memory it holds then. Both speak upstream's protocol, so both do the same work.
 // Interleaved, so that a busy machine disturbs both alike. `node bench/agent-start.ts [REPETITIONS] [CPU_LIMIT]`, the limit
 // in millicores, as a container with limits.cpu has it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { connect, createServer } from "node:net";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Connection } from "../agent/connection.ts";
-import { httpProbe } from "../agent/testing/agent-process.ts";
+import { LIFTED, socketOf } from "../agent/socket-name.ts";
+import { NodeApiServer } from "../agent/testing/node-api-server.ts";
 import { nativeArch } from "../scripts/architectures.ts";
 import { buildAgent } from "../scripts/build-agent.ts";
 import { asMap } from "../src/api/fields.ts";
@@ -27,7 +18,9 @@ import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
 import { lines } from "../src/kube/lines.ts";
 import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
+import { waitFor } from "../test/cluster/proc.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
+import { type Memory, memoryOf } from "./process-memory.ts";
 import { median } from "./quantile.ts";
 
 const REPETITIONS = Number(process.argv[2] ?? 15);
@@ -47,11 +40,17 @@ const POD_CREDENTIALS = "/run/secrets/kubernetes.io/serviceaccount";
  * told to, so that only the agent's own time counts.
  */
 const LAUNCHER = `mount -t tmpfs tmpfs /run && mkdir -p ${POD_CREDENTIALS} &&
-cp "$CREDENTIALS_FOLDER"/* ${POD_CREDENTIALS} && echo ready && read -r _ && exec "$0"`;
+cp "$CREDENTIALS_FOLDER"/* ${POD_CREDENTIALS} && echo ready && read -r _ && exec "$0" "$@"`;
 
 interface Contender {
   readonly program: string;
-  readonly probePath: string;
+  /** Where it answers when the barrier has lifted. */
+  readonly address: (group: Group, port: number) => NetConnectOpts;
+  /** What it is asked there, and how it says yes. */
+  readonly question: string;
+  readonly yes: string;
+  /** The command of a hook that ends when the barrier has lifted. */
+  readonly hook?: string;
   readonly env: (group: Group, port: number) => Readonly<Record<string, string>>;
 }
 
@@ -62,17 +61,13 @@ interface Group {
   readonly podUid: string;
 }
 
-interface Start {
+interface Start extends Memory {
   /** Milliseconds until the attempt was on the Pod. */
   readonly published: number;
-  /** Milliseconds until a probe succeeded, in a JobSet that has no barrier. */
+  /** Milliseconds until the barrier has lifted, in a JobSet that has none: until it said so, or its hook has ended. */
   readonly answered: number;
-  /** Milliseconds until the port accepted a connection. Upstream's opens only when its barrier lifts. */
+  /** Milliseconds until it accepted a connection. Upstream's opens only when its barrier lifts. */
   readonly listening: number;
-  /** MiB. */
-  readonly rss: number;
-  /** MiB of it that are the process's own; the rest are pages of the executable, which the agents of a node share. */
-  readonly own: number;
 }
 
 const cpuGroup = CPU_LIMIT > 0 ? createCpuGroup(CPU_LIMIT) : undefined;
@@ -85,8 +80,11 @@ const { hostname, port: serverPort } = new URL(cluster.server);
 const CONTENDERS = {
   reprise: {
     program: buildAgent(nativeArch(), folder),
-    probePath: AGENT.probePath,
-    env: ({ name, jobSetUid, podUid }, port) => ({
+    address: ({ podUid }) => ({ path: socketOf(podUid) }),
+    question: "",
+    yes: LIFTED,
+    hook: AGENT.gateCommand,
+    env: ({ name, jobSetUid, podUid }) => ({
       [AGENT_ENV.namespace]: "default",
       [AGENT_ENV.podName]: name,
       [AGENT_ENV.podUid]: podUid,
@@ -95,12 +93,13 @@ const CONTENDERS = {
       [AGENT_ENV.replicatedJob]: "workers",
       [AGENT_ENV.restartExitCode]: "88",
       [AGENT_ENV.protocol]: "jobset",
-      [AGENT_ENV.port]: String(port),
     }),
   },
   upstream: {
     program: binaries("jobset", "in-place-restart-agent"),
-    probePath: "/barrier-is-down",
+    address: (_group, port) => ({ port, host: "127.0.0.1" }),
+    question: "GET /barrier-is-down HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n",
+    yes: "HTTP/1.1 200 OK",
     env: ({ name }, port) => ({ JOBSET_NAME: name, POD_NAME: name, STARTUP_PROBE_PORT: String(port) }),
   },
 } as const satisfies Record<string, Contender>;
@@ -122,7 +121,7 @@ try {
 } finally {
   await cluster.stop();
   rmSync(folder, { recursive: true, force: true });
-  if (cpuGroup !== undefined) rmdirSync(cpuGroup);
+  if (cpuGroup !== undefined) await removeCpuGroup(cpuGroup);
 }
 
 async function prepare(): Promise<void> {
@@ -168,10 +167,19 @@ function createCpuGroup(millicores: number): string {
   return group;
 }
 
+/** The kernel lets go of an ended process a little later, all the more where it has little CPU time. */
+async function removeCpuGroup(group: string): Promise<void> {
+  await waitFor(`${group} is removed`, 10_000, () => {
+    rmdirSync(group);
+    return true;
+  });
+}
+
 /** A launched agent whose time runs from now on. */
-async function launch(contender: Contender, group: Group) {
+async function launch(contender: Contender, group: Group, ...args: readonly string[]) {
   const port = await freePort();
-  const child = spawn("unshare", ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program], {
+  const command = ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program, ...args];
+  const child = spawn("unshare", command, {
     env: {
       PATH: process.env["PATH"],
       KUBERNETES_SERVICE_HOST: hostname,
@@ -192,14 +200,19 @@ async function launch(contender: Contender, group: Group) {
     port,
     pid: child.pid ?? 0,
     elapsed: () => performance.now() - began,
+    ended: async () => {
+      await ended;
+      if (child.exitCode !== 0) throw new Error(`${contender.program} ${args} failed with ${child.exitCode}`);
+    },
     stop: async () => {
       child.kill("SIGKILL");
       await ended;
+      rmSync(socketOf(group.podUid), { force: true });
     },
   };
 }
 
-async function untilPublished(contender: Contender, group: Group): Promise<Pick<Start, "published" | "rss" | "own">> {
+async function untilPublished(contender: Contender, group: Group): Promise<Memory & Pick<Start, "published">> {
   const seen = attemptOn(group);
   const agent = await launch(contender, group);
   try {
@@ -214,9 +227,9 @@ async function untilPublished(contender: Contender, group: Group): Promise<Pick<
 
 /** Resolves when the Pod carries an attempt. */
 async function attemptOn({ name }: Group): Promise<void> {
-  const connection = new Connection({ host: hostname, port: Number(serverPort) }, credentials);
+  const server = new NodeApiServer({ host: hostname, port: Number(serverPort) }, credentials);
   const path = `/api/v1/namespaces/default/pods?watch=true&fieldSelector=metadata.name%3D${name}`;
-  for await (const line of lines(await connection.open({ method: "GET", path, quietMs: START_LIMIT_MS }))) {
+  for await (const line of lines(await server.open({ method: "GET", path }))) {
     const { metadata } = asMap(asMap(JSON.parse(line))["object"]);
     if (JOBSET.inPlaceRestartAttemptAnnotation in asMap(asMap(metadata)["annotations"])) return;
   }
@@ -226,32 +239,36 @@ async function attemptOn({ name }: Group): Promise<void> {
 async function untilAnswered(contender: Contender, group: Group): Promise<Pick<Start, "listening" | "answered">> {
   const agent = await launch(contender, group);
   try {
-    while (!(await accepts(agent.port))) {
+    const through = contender.hook === undefined ? undefined : throughGate(contender, group, contender.hook);
+    let socket = await connectTo(contender.address(group, agent.port));
+    while (socket === undefined) {
       if (agent.elapsed() > START_LIMIT_MS) throw new Error(`${contender.program} does not listen`);
       await sleep(1);
+      socket = await connectTo(contender.address(group, agent.port));
     }
     const listening = agent.elapsed();
-    const status = await httpProbe(agent.port, contender.probePath);
-    if (status !== 200) throw new Error(`${contender.program} answered the probe with ${status}`);
+    socket.write(contender.question);
+    const [answer] = await once(socket, "data");
+    socket.destroy();
+    if (!String(answer).startsWith(contender.yes)) throw new Error(`${contender.program} answered ${answer}`);
+    await through;
     return { listening, answered: agent.elapsed() };
   } finally {
     await agent.stop();
   }
 }
 
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true));
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
+/** Resolves when the hook has ended well. */
+async function throughGate(contender: Contender, group: Group, hook: string): Promise<void> {
+  const gate = await launch(contender, group, hook);
+  await gate.ended();
 }
 
-function memoryOf(pid: number): Pick<Start, "rss" | "own"> {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const mebibytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
-  return { rss: mebibytes("VmRSS"), own: mebibytes("RssAnon") };
+function connectTo(address: NetConnectOpts): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(address, () => resolve(socket));
+    socket.once("error", () => resolve(undefined));
+  });
 }
 
 async function freePort(): Promise<number> {
@@ -265,8 +282,8 @@ async function freePort(): Promise<number> {
 
 function report(ours: readonly Start[], theirs: readonly Start[]): void {
   const rows: [keyof Start, string][] = [
-    ["listening", "start to port open, ms"],
-    ["answered", "start to probe answered, ms"],
+    ["listening", "start to accepting, ms"],
+    ["answered", "start to barrier lifted, ms"],
     ["published", "start to attempt published, ms"],
     ["rss", "resident memory, MiB"],
     ["own", "of which private, MiB"],

@@ -12,9 +12,11 @@ import { IN_PLACE_RESTART, type RestartSteps, readInPlaceRestart } from "../src/
 import { connect, type KubeClient } from "../src/kube/client.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
+import { processesOf } from "../test/cluster/container.ts";
 import { programArchive } from "../test/cluster/parts/images.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
 import { startReprise, UNDETERRED } from "../test/e2e/reprise.ts";
+import { memoryOf } from "./process-memory.ts";
 import { median, quantile } from "./quantile.ts";
 import { checkGates } from "./ranges.ts";
 import {
@@ -62,15 +64,17 @@ try {
   const figures: Record<string, number> = {};
   for (const { pods, repetitions } of SIZES) {
     if (repetitions === 0) continue;
-    const { recoveries, steps } = await measure(client, pods, repetitions, (contender) =>
+    const { recoveries, steps, memory } = await measure(client, pods, repetitions, (contender) =>
       apply(jobSetOf(contender, pods)),
     );
     report(pods, recoveries, steps);
+    reportMemory(memory);
     const ratio = (of: (seconds: readonly number[]) => number, peer: Contender) =>
       of(secondsOf(recoveries.reprise)) / of(secondsOf(recoveries[peer]));
     figures[`median ratio to upstream, ${pods} Pods`] = ratio(median, "upstream");
     figures[`median ratio to Recreate, ${pods} Pods`] = ratio(median, "recreate");
     figures[`p90 ratio to upstream, ${pods} Pods`] = ratio((seconds) => quantile(seconds, 0.9), "upstream");
+    figures[`agent's memory, ratio to upstream, ${pods} Pods`] = median(memory.reprise) / median(memory.upstream);
     writeFileSync(join(values.pictures, `recovery-distribution-${pods}.svg`), drawDistribution(pods, recoveries));
     if (pods === 4) writeFileSync(join(values.pictures, "recovery.svg"), drawTimeline(recoveries));
     for (const contender of CONTENDERS) {
@@ -86,6 +90,9 @@ try {
 }
 
 type Recoveries = Readonly<Record<Contender, Recovery[]>>;
+
+/** MiB, resident, of each agent of a group that runs. */
+type AgentMemory = Readonly<Record<"reprise" | "upstream", readonly number[]>>;
 
 async function measure(
   client: KubeClient,
@@ -111,8 +118,14 @@ async function measure(
   step.done();
   await sleep(SETTLE_MS);
   const steps = await historyOf(client);
+  const memoryIn = (wanted: Contender) =>
+    observers
+      .filter(({ contender }) => contender === wanted)
+      .flatMap(({ observer }) => processesOf(...observer.agents()).flat())
+      .map((pid) => memoryOf(pid).rss);
+  const memory: AgentMemory = { reprise: memoryIn("reprise"), upstream: memoryIn("upstream") };
   for (const { observer } of observers) await observer.stop();
-  return { recoveries, steps };
+  return { recoveries, steps, memory };
 }
 
 async function historyOf(client: KubeClient): Promise<readonly RestartSteps[]> {
@@ -159,5 +172,13 @@ function report(pods: number, recoveries: Recoveries, history: readonly RestartS
     const took = history.flatMap((each) => stepsOf(each).filter((step) => step.name === name));
     const seconds = took.map((step) => step.seconds).filter(Number.isFinite);
     console.log(`    ${name.padEnd(34)}${median(seconds).toFixed(2)} s`);
+  }
+}
+
+function reportMemory(memory: AgentMemory): void {
+  console.log("\n  Resident memory of an agent whose worker runs, median (largest):");
+  for (const contender of ["reprise", "upstream"] as const) {
+    const held = memory[contender];
+    console.log(`    ${TITLES[contender].padEnd(34)}${median(held).toFixed(1)} (${Math.max(...held).toFixed(1)}) MiB`);
   }
 }

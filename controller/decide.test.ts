@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ANNOTATION } from "../src/api/names.ts";
+import { AGENT, ANNOTATION } from "../src/api/names.ts";
+import type { Pod } from "../src/api/pod.ts";
+import { observePod } from "./observe.ts";
 import { DELETED, DISRUPTED, runningScene, Scene } from "./testing/scene.ts";
 
 const [A, B] = ["workers-0/0", "workers-0/1"];
@@ -84,6 +86,47 @@ describe("membership", () => {
     expect(scene.epochs).toBe("1/1");
     expect(scene.forgetPod(B).settle().epochs).toBe("1/2");
   });
+
+  /** Somebody has deleted the Job; JobSet has made it anew, and the Pods of the new one are at the barrier. */
+  function jobMadeAnew(): Scene {
+    const scene = runningScene().forgetJob("workers-0").settle();
+    return scene.job("workers-1", { name: "train-workers-0" }).at(2, "workers-1/0", "workers-1/1").settle();
+  }
+
+  it("does not start an epoch beside Pods that a deleted Job has left behind", () => {
+    const scene = jobMadeAnew();
+    expect(scene.epochs).toBe("1/1");
+    scene.pod(A, { deletion: DELETED }).pod(B, { phase: "Failed" }).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetPod(A).settle()).toMatchObject({ epochs: "1/2", status: { restarts: 0 } });
+  });
+
+  it("does not either when its controller was replaced meanwhile", () => {
+    expect(jobMadeAnew().restartController().settle().epochs).toBe("1/1");
+  });
+
+  it("waits for a Pod whose Job was deleted without it, and says what to do", () => {
+    const scene = jobMadeAnew().forgetPod(A);
+    const left = scene.group.members.get(B)?.pod;
+    if (left === undefined) throw new Error("a Pod expected");
+    // The garbage collector takes the owner away that no longer exists; the agent goes on to the next epoch.
+    const { controller: _, ...orphan } = left;
+    observePod(scene.group, { ...orphan, epoch: { kind: "present", epoch: 2 } }, scene.now);
+    scene.settle();
+    scene.now += 60_000;
+    expect(scene.settle().notices.at(-1)).toMatchObject({
+      reason: "BarrierStalled",
+      note: `waiting for epoch 2, 1 missing: ${B} (its Job is gone and it still runs: delete it)`,
+    });
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetPod(B).settle().epochs).toBe("1/2");
+  });
+
+  it("waits for no Pod of an earlier JobSet with the same name", () => {
+    const scene = new Scene().settle().job("workers-0").at(1, A, B);
+    scene.pod("workers-9/0", { jobSetUid: "earlier" });
+    expect(scene.settle().epochs).toBe("0/1");
+  });
 });
 
 describe("a worker that fails", () => {
@@ -132,6 +175,32 @@ describe("a worker that fails", () => {
   it("and a second one at the same moment make one restart", () => {
     const scene = runningScene().fails(A, "a").fails(B, "a").settle();
     expect(comeBack(scene, 2, "b").status).toMatchObject({ syncedEpoch: 2, restarts: 1 });
+  });
+
+  it.each([
+    ["of the last epoch, when the report comes after the next has begun", 1, "2/3"],
+    ["of this one", 2, "3/3"],
+  ])("in a run that nobody knew is one %s", (_, restartCount, epochs) => {
+    const scene = runningScene().fails(A, "a").settle().at(2, A, B).settle();
+    // It failed at once: its Pod was back before its kubelet had said anything.
+    scene.at(3, A).settle().at(3, B).settle();
+    expect(scene.epochs).toBe("2/3");
+    const common = { containerID: `${A}:new`, started: true, ready: true, restartCount };
+    const containers: Pod["containers"] = [
+      { ...common, name: "main", init: false, state: { kind: "terminated", exitCode: 1, reason: "Error" } },
+      { ...common, name: AGENT.container, init: true, state: { kind: "running" } },
+    ];
+    expect(scene.pod(A, { phase: "Running", containers }).settle().epochs).toBe(epochs);
+  });
+
+  it("in a run that nobody knew proves nothing to a controller that has just started", () => {
+    const scene = runningScene().fails(A, "a").settle().at(2, A, B).settle().at(3, A).settle().at(3, B);
+    scene.restartController().settle();
+    expect(scene.epochs).toBe("2/3");
+    expect(scene.fails(A, "b").settle().epochs).toBe("2/3");
+    // Said again it is no newer.
+    expect(scene.fails(A, "b").settle().epochs).toBe("2/3");
+    expect(scene.runs("c", A).settle().fails(A, "c").settle().epochs).toBe("3/3");
   });
 
   it("is not seen again in the next epoch, whose Pod still shows the old status", () => {
@@ -198,6 +267,59 @@ describe("a Pod that restarted unseen", () => {
     expect(scene.verdict().reports).toMatchObject([{ pod: { name: A }, reason: "EpochIgnored", text: "7" }]);
     expect(scene.settle().epochs).toBe("0/1");
     expect(scene.verdict().reports).toEqual([]);
+  });
+});
+
+describe("an epoch that no agent can have reached", () => {
+  const FORGED = 2_147_483_647;
+
+  it("does no harm while the group runs, and at the next restart costs its Pod and nobody else", () => {
+    const scene = runningScene().at(FORGED, A).settle();
+    expect(scene.epochs).toBe("0/1");
+    expect(scene.fails(B, "a").settle().epochs).toBe("1/1");
+    expect(scene.group.members.get(A)?.pod.deletion).toBeDefined();
+    scene.forgetPod(A).at(2, "workers-0/0#2", B).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 1 });
+  });
+
+  it.each([6, FORGED])("such as %i does not hide that its Pod restarts", (epoch) => {
+    const scene = runningScene().at(epoch, A).settle();
+    expect(scene.epochs).toBe("0/1");
+    const { status } = scene.fails(A, "a").settle();
+    expect(status).toMatchObject({ history: [{ cause: { reason: "PodRestarted", pod: A }, counted: true }] });
+    expect(status.deprecatedEpoch).toBe(status.syncedEpoch);
+  });
+
+  it("costs no restart when its Pod finishes", () => {
+    const scene = runningScene().at(6, A).settle();
+    const done = { kind: "terminated", exitCode: 0, reason: "Completed" } as const;
+    const containers = scene.group.members
+      .get(A)
+      ?.pod.containers.map((each) => (each.init ? each : { ...each, state: done }));
+    expect(containers).not.toHaveLength(0);
+    expect(scene.pod(A, { containers: containers ?? [] }).settle().epochs).toBe("0/1");
+  });
+
+  it("is reported with what becomes of its Pod", () => {
+    const scene = runningScene().fails(B, "a").settle().at(FORGED, A);
+    const note = `epoch ${FORGED} is too far ahead of the group, which is at 1; no agent can have taken it, and the Pod is replaced`;
+    expect(scene.verdict().reports).toMatchObject([{ pod: { name: A }, reason: "EpochIgnored", note }]);
+  });
+
+  it("is not where a lost object goes on from", () => {
+    const scene = runningScene().at(FORGED, A).loseObject().settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetPod(A).at(2, "workers-0/0#2", B).settle().epochs).toBe("1/2");
+  });
+
+  it.each([1_000_000, 1_000_000_000])("is none that a lost object may have had, such as %i", (epoch) => {
+    const scene = runningScene().at(epoch, A, B).loseObject().settle();
+    expect(scene.epochs).toBe(`${epoch}/${epoch}`);
+  });
+
+  it("is none that an object made from an old view of the Pods lags behind", () => {
+    const scene = new Scene().settle().job("workers-0").at(1_000, A).settle();
+    expect(scene.epochs).toBe("1000/1000");
   });
 });
 
@@ -507,6 +629,22 @@ describe("a barrier that stalls", () => {
       },
     ]);
     expect(scene.verdict()).toEqual({ reports: [] });
+  });
+
+  it("names five Pods with the beginning of their reasons, however long these are, in a message that is not refused", () => {
+    const slots = [0, 1, 2, 3, 4, 5].map((index) => `workers-0/${index}`);
+    const scene = new Scene({ workers: { pods: 6 } }).settle().job("workers-0");
+    const message = "0/4 nodes are available: 1 node(s) had untolerated taint; ".repeat(6).slice(0, 300);
+    const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }] as const;
+    for (const slot of slots) scene.pod(slot, { conditions });
+    scene.settle();
+    scene.now += 60_000;
+    const stalled = scene.settle().status.conditions.find(({ type }) => type === "Stalled");
+    const reason =
+      "Unschedulable: 0/4 nodes are available: 1 node(s) had untolerated taint; 0/4 nodes are available: 1 node(s) had...";
+    const named = slots.slice(0, 5).map((slot) => `${slot} (${reason})`);
+    expect(stalled).toMatchObject({ status: "True", message: `6 missing: ${named.join(", ")} and 1 more` });
+    expect(stalled?.message.length).toBeLessThanOrEqual(1_024);
   });
 
   it("names an image that cannot be pulled", () => {

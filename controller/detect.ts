@@ -46,8 +46,12 @@ export function findFailure(pod: Pod, context: PodContext): Finding | undefined 
 }
 
 /** Without its agent the Pod restarts in place, and the code is that of the signal which ended the worker for it. */
-function agentRuns({ containers }: Pod): boolean {
-  return containers.some(({ name, init, state }) => init && name === AGENT.container && state.kind === "running");
+function agentRuns(pod: Pod): boolean {
+  return agentOf(pod)?.state.kind === "running";
+}
+
+export function agentOf({ containers }: Pod): ContainerStatus | undefined {
+  return containers.find(({ name, init }) => init && name === AGENT.container);
 }
 
 interface FailedWorker {

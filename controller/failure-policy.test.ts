@@ -317,6 +317,16 @@ describe("a Pod that fails after another of its replicatedJob has succeeded", ()
     expect(scene.at(2, B).settle().epochs).toBe("1/1");
   });
 
+  it("leaves the end to JobSet where it has no recreation left, whatever is left of the budget, and says so", () => {
+    const annotations = { [ANNOTATION.maxRestarts]: "10" };
+    const scene = runningScene({ annotations, failurePolicy: { maxRestarts: 0, restartStrategy: "Recreate" } });
+    fail(scene.pod(A, { phase: "Succeeded" }).settle(), B).settle();
+    expect(scene.group.jobs.get("workers-0")?.job.activeDeadlineSeconds).toBe(1);
+    expect(scene.notices.at(-1)?.note).toMatch(
+      /; failurePolicy\.maxRestarts leaves no recreation, so the JobSet fails unless a rule of it says otherwise$/,
+    );
+  });
+
   it("restarts once, although the old Pods had come as far as the new ones when they went", () => {
     const scene = fail(runningScene().pod(A, { phase: "Succeeded" }).settle(), B)
       .settle()

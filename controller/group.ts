@@ -12,14 +12,15 @@ import { CALM, type Surroundings } from "./stuck-pods/surroundings.ts";
 
 /**
  * Where a Pod stands. `live`: its epoch counts. `ending`: it may still run a worker, so no later epoch may start beside
- * it. `succeeded` and `failed`: it never runs again. `outside`: not proved to belong to the group.
+ * it. `succeeded` and `failed`: it never runs again. `outside`: not of the group.
  */
 export type Standing = "live" | "ending" | "succeeded" | "failed" | "outside";
 
-/** One run of a worker container, and the event with which it was first seen. */
+/** One run of a worker container, the event with which it was first seen, and whether it was over by then. */
 export interface Run {
   readonly id: string;
   readonly seenAt: number;
+  readonly seenEnded: boolean;
 }
 
 export interface Member {
@@ -28,6 +29,8 @@ export interface Member {
   readonly firstSeenAt: number;
   /** The event that first showed the Pod in its present epoch. */
   readonly publishedAt: number;
+  /** The fewest restarts in place that the Pod had behind it when it took its present epoch; undefined while not known. */
+  readonly restarts: number | undefined;
   /** By container name. */
   readonly runs: ReadonlyMap<string, Run>;
   readonly standing: Standing;
@@ -91,7 +94,7 @@ export interface Group {
   readonly losses: Map<string, Loss>;
   /** Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
-  /** Pods that end, and that the next epoch waits for. */
+  /** Pods that end, and that the next epoch waits for; also those whose Job is not known. */
   readonly ending: Set<string>;
   /** The cluster around the group; the same for all groups. */
   readonly surroundings: Surroundings;

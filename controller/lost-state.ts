@@ -1,5 +1,5 @@
 // A group without a state to go by: a new one, or one whose InPlaceRestart was lost. Pure.
-import { epochRuns, highestEpoch } from "./epochs.ts";
+import { epochRuns, highestEpoch, highestPlausible, MOST_AT_FIRST } from "./epochs.ts";
 import type { Group } from "./group.ts";
 import { amended, describeCause, openRecord, withRecord } from "./history.ts";
 import { timestamp } from "./present.ts";
@@ -7,7 +7,7 @@ import { restartNotice, type Status, type Step } from "./step.ts";
 
 /** A new object, or one that was lost: nobody may join a group that runs, so what runs restarts once. */
 export function initialise(group: Group, now: number): Step {
-  const epoch = highestEpoch(group);
+  const epoch = highestEpoch(group, MOST_AT_FIRST);
   const status: Status = {
     deprecatedEpoch: epoch,
     syncedEpoch: epoch,
@@ -44,7 +44,7 @@ function loseState(status: Status, epoch: number, now: number): Step {
  * Pods. (In a running group such an epoch was not taken by an agent: it is reported and ignored.)
  */
 export function believeLostEpochs(group: Group, status: Status, now: number): Step | undefined {
-  const highest = highestEpoch(group);
+  const highest = highestEpoch(group, highestPlausible(status));
   if (epochRuns(status) || highest <= status.syncedEpoch + 1) return undefined;
   return loseState(status, highest, now);
 }

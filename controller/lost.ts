@@ -1,5 +1,6 @@
 // Who ended the running epoch, as far as the group can tell. Pure.
-import { epochOf } from "./epochs.ts";
+import type { Pod } from "../src/api/pod.ts";
+import { epochOf, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
 import type { Group, Loss, Member } from "./group.ts";
 import { slotName } from "./slots.ts";
@@ -19,7 +20,7 @@ interface Slot {
 }
 
 export function findLost(group: Group, status: Status, now: number): Lost | undefined {
-  return seenLoss(group, status, now) ?? unseenLoss(group, status, now);
+  return seenLoss(group, status, now) ?? strayLoss(group, status, now) ?? unseenLoss(group, status, now);
 }
 
 function seenLoss(group: Group, status: Status, now: number): Lost | undefined {
@@ -34,6 +35,24 @@ function seenLoss(group: Group, status: Status, now: number): Lost | undefined {
 function slotOf({ pod }: Member): Slot {
   const { uid, controller, completionIndex } = pod;
   return { pod: uid, job: controller?.uid ?? "", name: slotName(controller?.name, completionIndex) };
+}
+
+/**
+ * A Pod with an epoch that no agent can have taken, whose workers have stopped. Its agent can never take the next one, because nobody may
+ * write a lower epoch on a Pod: the group has to go on without waiting for that sign.
+ */
+function strayLoss(group: Group, { syncedEpoch, held }: Status, now: number): Lost | undefined {
+  const stray = podsBeyond(group, syncedEpoch + 1).find(({ pod }) => !held.includes(pod.replicatedJob) && isDown(pod));
+  if (stray === undefined) return undefined;
+  const cause = { reason: "PodRestarted", pod: stray.pod.name } as const;
+  return { cause, counted: true, ask: "restart", at: now, slot: slotOf(stray) };
+}
+
+/** Nothing of it runs any more, and not because it has finished. */
+function isDown({ containers }: Pod): boolean {
+  const workers = containers.filter(({ init }) => !init);
+  const hasFinished = workers.every(({ state }) => state.kind === "terminated" && state.exitCode === 0);
+  return !hasFinished && workers.every(({ state }) => state.kind !== "running");
 }
 
 /** Pods in the next epoch while the last one runs: the group has lost somebody, and nobody saw how. */

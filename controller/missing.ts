@@ -1,28 +1,63 @@
 // Who keeps a group or a stage of it waiting, and why, in words for people. Looks at every Pod: only for a wait that has
 // stalled. Pure.
 import type { Pod } from "../src/api/pod.ts";
+import { clip } from "./clip.ts";
 import type { ChildJob, Group, StageTally } from "./group.ts";
 
-/** As many as fit into an Event's 1 KB note with a long reason each. */
+/** As many as fit into an Event's 1 KB note, or a condition of the same length, with a reason each. */
 const MAX_NAMED = 5;
 
-/** Such as "2 Pods are missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
+/**
+ * Characters of all reasons together, so that every name stays readable: 1024 without five names (a Job cuts those of its Pods to 63
+ * characters) and the words around them.
+ */
+const REASONS_LENGTH = 600;
+
+interface Missing {
+  readonly who: string;
+  readonly why: string;
+}
+
+/** Of a group at its barrier: also Pods that have no place in the next epoch, and have to end before it. */
+export function describeAwaited(group: Group, stages: readonly StageTally[], epoch: number): string {
+  return describe([...leftBehind(group), ...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
+}
+
+/** Such as "2 missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
 export function describeMissing(group: Group, stages: readonly StageTally[], epoch: number): string {
-  const missing = [...absentJobs(stages), ...missingSlots(group, stages, epoch)];
-  const named = missing.slice(0, MAX_NAMED).join(", ");
+  return describe([...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
+}
+
+function describe(missing: readonly Missing[]): string {
+  const first = missing.slice(0, MAX_NAMED);
+  const share = Math.floor(REASONS_LENGTH / Math.max(1, first.length));
+  const named = first.map(({ who, why }) => `${who} (${clip(why, share)})`).join(", ");
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : "";
   return `${missing.length} missing: ${named}${more}`;
 }
 
-function absentJobs(stages: readonly StageTally[]): string[] {
-  return stages
-    .filter(({ stage, startedJobs }) => startedJobs < stage.jobs)
-    .map(({ stage, startedJobs }) => `${stage.jobs - startedJobs} Jobs of ${stage.name} (not created by JobSet yet)`);
+/** Pods whose Job is gone. Nobody replaces them; and who deletes a Job may leave its Pods running. */
+function leftBehind(group: Group): Missing[] {
+  return [...group.ending].flatMap((uid) => {
+    const pod = group.members.get(uid)?.pod;
+    if (pod === undefined || group.jobs.has(pod.controller?.uid ?? "")) return [];
+    const why = pod.deletion === undefined ? "its Job is gone and it still runs: delete it" : terminating(pod);
+    return { who: pod.name, why };
+  });
 }
 
-function missingSlots(group: Group, stages: readonly StageTally[], epoch: number): string[] {
+function absentJobs(stages: readonly StageTally[]): Missing[] {
+  return stages
+    .filter(({ stage, startedJobs }) => startedJobs < stage.jobs)
+    .map(({ stage, startedJobs }) => ({
+      who: `${stage.jobs - startedJobs} Jobs of ${stage.name}`,
+      why: "not created by JobSet yet",
+    }));
+}
+
+function missingSlots(group: Group, stages: readonly StageTally[], epoch: number): Missing[] {
   const due = new Set(stages.map(({ stage }) => stage.name));
-  const missing: string[] = [];
+  const missing: Missing[] = [];
   for (const child of group.jobs.values()) {
     if (!due.has(child.job.replicatedJob) || child.job.controller?.uid !== group.jobSet?.uid) continue;
     for (let index = 0; index < child.job.parallelism; index += 1)
@@ -31,7 +66,7 @@ function missingSlots(group: Group, stages: readonly StageTally[], epoch: number
   return missing;
 }
 
-function missingSlot(group: Group, { job, slots }: ChildJob, index: number, epoch: number): string[] {
+function missingSlot(group: Group, { job, slots }: ChildJob, index: number, epoch: number): Missing[] {
   if (slots.get(index)?.done === true) return [];
   const pods = [...(group.podsByJob.get(job.uid) ?? [])].flatMap((uid) => {
     const member = group.members.get(uid);
@@ -40,15 +75,15 @@ function missingSlot(group: Group, { job, slots }: ChildJob, index: number, epoc
       ? member.pod
       : [];
   });
-  if (pods.length === 0) return [`job ${job.name} index ${index} (no Pod yet)`];
+  if (pods.length === 0) return [{ who: `job ${job.name} index ${index}`, why: "no Pod yet" }];
   return pods.flatMap((pod) => {
-    const reason = reasonFor(pod, epoch);
-    return reason === undefined ? [] : `${pod.name} (${reason})`;
+    const why = reasonFor(pod, epoch);
+    return why === undefined ? [] : { who: pod.name, why };
   });
 }
 
 function reasonFor(pod: Pod, epoch: number): string | undefined {
-  if (pod.deletion !== undefined) return `terminating on ${pod.node ?? "no node"}`;
+  if (pod.deletion !== undefined) return terminating(pod);
   if (pod.epoch.kind === "present" && pod.epoch.epoch === epoch) return undefined;
   const scheduled = pod.conditions.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False") return `${scheduled.reason}: ${scheduled.message}`;
@@ -57,6 +92,10 @@ function reasonFor(pod: Pod, epoch: number): string | undefined {
   }
   if (pod.epoch.kind === "malformed") return "its epoch cannot be read";
   return pod.epoch.kind === "absent" ? "its agent has not taken an epoch" : `still at epoch ${pod.epoch.epoch}`;
+}
+
+function terminating({ node }: Pod): string {
+  return `terminating on ${node ?? "no node"}`;
 }
 
 /** What a container waits for in any start. */

@@ -7,7 +7,17 @@ import type { Pod } from "../src/api/pod.ts";
 import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
-import { isReady, isRecreated, isRunning, runsOf, standingOfJob, standingOfPod } from "./membership.ts";
+import {
+  isReady,
+  isRecreated,
+  isRunning,
+  mayBeOld,
+  restartsOf,
+  runsOf,
+  standingOfJob,
+  standingOfPod,
+  standingOfUnknownJob,
+} from "./membership.ts";
 import { enterSlots, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 
@@ -30,6 +40,7 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   group.suspensionSeen ||= jobSet?.suspended === true;
   group.stages = new Map(stages.map((stage) => [stage.name, newTally(stage)]));
   for (const child of children) enter(group, child, now);
+  for (const uid of group.podsByJob.keys()) if (!group.jobs.has(uid)) placeAll(group, uid, now);
 }
 
 export function observeJob(group: Group, job: Job, now: number): void {
@@ -49,7 +60,7 @@ export function forgetJob(group: Group, uid: string, now: number): void {
   for (const member of membersOf(group, uid)) noteVanished(group, member, now);
   blameRecreation(group, uid);
   group.jobs.delete(uid);
-  for (const { pod } of membersOf(group, uid)) place(group, pod, now);
+  placeAll(group, uid, now);
 }
 
 export function observePod(group: Group, pod: Pod, now: number): void {
@@ -113,7 +124,11 @@ function leave(group: Group, child: ChildJob): void {
 function enter(group: Group, child: ChildJob, now: number): void {
   enterSlots(group, child);
   if (isRecreated(child.job)) blameRecreation(group, child.job.uid);
-  for (const { pod } of membersOf(group, child.job.uid)) place(group, pod, now);
+  placeAll(group, child.job.uid, now);
+}
+
+function placeAll(group: Group, jobUid: string, now: number): void {
+  for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
 }
 
 /** JobSet makes the Job anew and counts that itself: what its Pods lost is not counted twice. */
@@ -154,12 +169,16 @@ function place(group: Group, pod: Pod, now: number): void {
   const stage = child === undefined ? undefined : group.stages.get(child.job.replicatedJob);
   const workers = stage?.stage.workers ?? [];
   const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
-  const standing = child === undefined ? "outside" : standingOfPod(pod, standingOfJob(child.job, group.jobSet, stage));
+  const { jobSet } = group;
+  const job = child === undefined ? standingOfUnknownJob(pod, jobSet) : standingOfJob(child.job, jobSet, stage);
+  const standing = standingOfPod(pod, job);
   const isSameEpoch = before !== undefined && epochOf(before) === epochOf({ pod });
   const publishedAt = isSameEpoch ? before.publishedAt : group.tick;
   const running = standing === "live" && isRunning(pod, workers, runs, publishedAt);
+  const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
-  const member: Member = { pod, firstSeenAt, publishedAt, runs, standing, running, ready: running && isReady(pod) };
+  const ready = running && isReady(pod);
+  const member: Member = { pod, firstSeenAt, publishedAt, restarts, runs, standing, running, ready };
   group.members.set(pod.uid, member);
   if (standing === "ending") group.ending.add(pod.uid);
   else group.ending.delete(pod.uid);
@@ -173,14 +192,14 @@ function place(group: Group, pod: Pod, now: number): void {
   else noteLoss(group, member, finding, now);
 }
 
-function noteLoss(group: Group, { pod, runs, firstSeenAt }: Member, finding: Finding, now: number): void {
+function noteLoss(group: Group, member: Member, finding: Finding, now: number): void {
+  const { pod } = member;
   const child = group.jobs.get(jobOf(pod));
   if (child === undefined || pod.completionIndex === undefined || pod.epoch.kind !== "present") return;
   if (finding.containerID === undefined && isFilled(group, child, pod.completionIndex, pod.epoch.epoch)) return;
-  const run = [...runs.values()].find(({ id }) => id === finding.containerID);
+  const run = [...member.runs.values()].find(({ id }) => id === finding.containerID);
+  const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
-  // What the very first sight of a Pod shows may have happened in any epoch.
-  const runSeenAt = run === undefined || run.seenAt <= firstSeenAt ? 0 : run.seenAt;
   group.losses.set(pod.uid, {
     ...finding,
     stage: child.job.replicatedJob,

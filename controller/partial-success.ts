@@ -1,11 +1,13 @@
 // Some of a replicatedJob's Pods have succeeded and another fails. The ranks of a collective all start together or not at
 // all: those that are left would wait in place for ever for one that is done. So JobSet recreates everything, as it does
-// without reprise when one of them fails. Pods that can finish without each other may `continue` instead. Pure.
+// without reprise when one of them fails; and as without reprise it fails where it has no recreation left, whatever is left of the
+// group's own budget. Pods that can finish without each other may `continue` instead. Pure.
 import type { RestartRecord } from "../src/api/in-place-restart.ts";
 import type { Job } from "../src/api/job.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import { ANNOTATION } from "../src/api/names.ts";
 import { budgetOf, isSpent } from "./budget.ts";
+import { mayRecreate } from "./escalation.ts";
 import type { Group, StageTally } from "./group.ts";
 import { amended, describeCause, openRecord } from "./history.ts";
 import { isRecreated } from "./membership.ts";
@@ -31,8 +33,15 @@ export function recreateAfterPartialSuccess(
   return {
     // JobSet counts what it recreates itself.
     status: amended(status, { action: "RecreateJobSet", target: job.uid, counted: false }),
-    notices: [restartNotice("RecreateJobSet", `${cause}, but ${done} and cannot restart in place`)],
+    notices: [restartNotice("RecreateJobSet", `${cause}, but ${done} and cannot restart in place${outlook(jobSet)}`)],
   };
+}
+
+/** A rule of the JobSet may recreate beyond its limit, so it is asked even then. */
+function outlook(jobSet: JobSet): string {
+  return mayRecreate(jobSet)
+    ? ""
+    : "; failurePolicy.maxRestarts leaves no recreation, so the JobSet fails unless a rule of it says otherwise";
 }
 
 /** A Job that completed after all can no longer be made to fail. */

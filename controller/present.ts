@@ -1,8 +1,9 @@
 // What people see of a group: phase, ready count and conditions, derived from the epochs and the Pods. Nothing here is
 // read back by a decision except the time since which the group waits. Pure.
-import type { InPlaceRestartStatus, Phase } from "../src/api/in-place-restart.ts";
+import { type InPlaceRestartStatus, MESSAGE_LIMIT, type Phase } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Condition } from "../src/api/metadata.ts";
+import { clip } from "./clip.ts";
 import type { Group } from "./group.ts";
 import { describeHold, openRecord } from "./history.ts";
 import { participants, unfilled } from "./startup-order.ts";
@@ -87,7 +88,8 @@ export function withCondition(conditions: readonly Condition[], finding: Finding
   const status = finding.status ? "True" : "False";
   const before = conditions.find(({ type }) => type === finding.type);
   const since = before?.status === status ? before.lastTransitionTime : undefined;
-  const after: Condition = { ...finding, status, lastTransitionTime: since ?? timestamp(now) };
+  const message = clip(finding.message, MESSAGE_LIMIT);
+  const after: Condition = { ...finding, status, message, lastTransitionTime: since ?? timestamp(now) };
   return before === undefined
     ? [...conditions, after]
     : conditions.map((condition) => (condition.type === finding.type ? after : condition));

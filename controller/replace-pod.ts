@@ -1,6 +1,7 @@
 // The Pods that cannot restart in place: deleted, so that their Jobs make new ones. A Job waits 10 s and more before it does,
 // and until then the others wait at the barrier. Pure.
 import type { RestartRecord } from "../src/api/in-place-restart.ts";
+import { epochRuns, highestPlausible, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
 import type { Group, Member } from "./group.ts";
 import { openRecord } from "./history.ts";
@@ -8,8 +9,8 @@ import type { Status, Step } from "./step.ts";
 
 export function replacePod(group: Group, status: Status, now: number): Step | undefined {
   const record = openRecord(status);
-  if (record === undefined) return undefined;
-  const { pod } = condemned(group, record, status, now).find(({ standing }) => standing === "live") ?? {};
+  const replaced = [...(record === undefined ? [] : condemned(group, record, status, now)), ...strayed(group, status)];
+  const { pod } = replaced.find(({ standing }) => standing === "live") ?? {};
   if (pod === undefined) return undefined;
   const { name, uid } = pod;
   return { status, notices: [], removal: { kind: "delete-pod", pod: { name, uid } } };
@@ -20,4 +21,12 @@ function condemned(group: Group, { action, target }: RestartRecord, status: Stat
   const asked = [...group.losses].filter(([, loss]) => loss.ask === "recreate" && isProof(group, loss, status, now));
   const uids = [...(action === "RecreatePod" && target !== undefined ? [target] : []), ...asked.map(([uid]) => uid)];
   return uids.flatMap((uid) => group.members.get(uid) ?? []);
+}
+
+/**
+ * Those with an epoch that no agent can have taken. While the group runs they do no harm; but they cannot come back to it, because
+ * nobody may write a lower epoch on a Pod.
+ */
+export function strayed(group: Group, status: Status): readonly Member[] {
+  return epochRuns(status) ? [] : podsBeyond(group, highestPlausible(status));
 }

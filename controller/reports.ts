@@ -1,6 +1,7 @@
 // Epochs on Pods that no agent wrote. They are reported on the Pod, once, and never stop the group. Pure.
-import { epochOf, epochRuns, highestEpoch } from "./epochs.ts";
+import { epochOf, epochRuns, podsBeyond } from "./epochs.ts";
 import type { Group, Member } from "./group.ts";
+import { strayed } from "./replace-pod.ts";
 import type { Notice, Status } from "./step.ts";
 
 /** Something to tell about one Pod. Once told, noteReported(group, pod.uid, text) keeps it from being told again. */
@@ -9,7 +10,7 @@ export interface PodReport extends Notice {
   readonly text: string;
 }
 
-/** Epochs that no agent wrote: unreadable ones, and in a running group those further ahead than an agent can be. */
+/** Epochs that no agent wrote: unreadable ones, and those further ahead than an agent can be. */
 export function podReports(group: Group, status: Status): readonly PodReport[] {
   const reports: PodReport[] = [];
   const report = ({ pod }: Member, text: string, note: string) => {
@@ -27,15 +28,14 @@ export function podReports(group: Group, status: Status): readonly PodReport[] {
       `epoch ${JSON.stringify(text.slice(0, 40))} is not a number written by an agent; the Pod counts as having none`,
     );
   }
-  if (!epochRuns(status) || highestEpoch(group) <= status.syncedEpoch + 1) return reports;
-  for (const member of group.members.values()) {
+  for (const member of strayed(group, status)) {
+    const note = `epoch ${epochOf(member)} is too far ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it, and the Pod is replaced`;
+    report(member, `${epochOf(member)}, replaced`, note);
+  }
+  for (const member of epochRuns(status) ? podsBeyond(group, status.syncedEpoch + 1) : []) {
     const epoch = epochOf(member);
-    if (member.standing !== "live" || epoch === undefined || epoch <= status.syncedEpoch + 1) continue;
-    report(
-      member,
-      String(epoch),
-      `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it`,
-    );
+    const note = `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it`;
+    report(member, String(epoch), note);
   }
   return reports;
 }

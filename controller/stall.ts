@@ -3,7 +3,7 @@ import type { JobSet } from "../src/api/jobset.ts";
 import { holdEndsAt } from "./backoff.ts";
 import type { EventReason } from "./event-reasons.ts";
 import type { Group } from "./group.ts";
-import { describeMissing } from "./missing.ts";
+import { describeAwaited, describeMissing } from "./missing.ts";
 import { CONDITION, STALL, withCondition } from "./present.ts";
 import { dueStages, unfilled } from "./startup-order.ts";
 import type { Status, Step } from "./step.ts";
@@ -31,7 +31,7 @@ interface Stall {
 
 function barrierStall(group: Group, { syncedEpoch }: Status): Stall {
   const epoch = syncedEpoch + 1;
-  const message = describeMissing(group, dueStages(group), epoch);
+  const message = describeAwaited(group, dueStages(group), epoch);
   return { reason: STALL.atBarrier, message, event: "BarrierStalled", note: `waiting for epoch ${epoch}, ${message}` };
 }
 

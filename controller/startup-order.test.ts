@@ -124,6 +124,31 @@ describe("dependsOn", () => {
   });
 });
 
+describe("a Job of a later stage that is deleted during a restart", () => {
+  const [P0, P1] = ["workers-0/0", "workers-1/0"];
+
+  function restarting(): Scene {
+    const stages = { driver: { pods: 1 }, workers: { replicas: 2, pods: 1 } };
+    const scene = new Scene(stages, { startupOrder: "InOrder" }).settle().job("driver-0").at(1, DRIVER).settle();
+    scene.runs("a", DRIVER).settle().job("workers-0").job("workers-1").at(1, P0, P1).settle();
+    return scene.runs("a", P0, P1).settle().fails(P0, "a").settle().forgetJob("workers-0").forgetPod(P0);
+  }
+
+  it("is not waited for: JobSet makes it anew when the stages before it are ready, which the epoch has to begin for", () => {
+    const scene = restarting().at(2, DRIVER, P1).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"] });
+    scene.runs("b", DRIVER).settle();
+    expect(scene.status.held).toEqual(["workers"]);
+    expect(scene.job("workers-0").at(2, `${P0}#2`).settle().status.held).toEqual([]);
+  });
+
+  it("leaves the others of its stage to be waited for: they may still run in the last epoch", () => {
+    const scene = restarting().at(2, DRIVER).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.at(2, P1).settle().epochs).toBe("1/2");
+  });
+});
+
 describe("a resumption in order", () => {
   it("does not wait for stages whose Jobs are still suspended", () => {
     const scene = allRun().changeJobSet({ suspended: true });
@@ -177,6 +202,19 @@ describe("a held stage that never fills", () => {
     ]);
     expect(scene.status.phase).toBe("Running");
     expect(scene.verdict()).toEqual({ reports: [] });
+  });
+
+  it("is one of many: their names are cut to what a condition may hold", () => {
+    const late = Array.from({ length: 20 }, (_, index) => `${"evaluators".repeat(6)}${index}`);
+    const dependsOn = [{ name: "driver", status: "Ready" }] as const;
+    const stages = Object.fromEntries(late.map((name) => [name, { pods: 1, dependsOn }]));
+    const scene = new Scene({ driver: { pods: 1 }, ...stages }).settle().job("driver-0").at(1, DRIVER).settle();
+    const waiting = scene
+      .runs("a", DRIVER)
+      .settle()
+      .status.conditions.find(({ type }) => type === "StageWaiting");
+    expect(waiting).toMatchObject({ status: "True", message: expect.stringMatching(/, evaluators.*\.\.\.$/) });
+    expect(waiting?.message.length).toBeLessThanOrEqual(1_024);
   });
 
   it("is no longer stalled once its Pods are there", () => {

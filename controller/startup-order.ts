@@ -4,10 +4,14 @@ import type { InPlaceRestartStatus } from "../src/api/in-place-restart.ts";
 import type { Dependency } from "../src/api/jobset.ts";
 import type { Group, StageTally } from "./group.ts";
 
-/** Stages whose Pods must all be there before an epoch begins: started ones, and those that JobSet starts next. */
+/**
+ * Stages whose Pods must all be there before an epoch begins: started ones, and those that JobSet starts next. A Job that somebody
+ * deleted JobSet makes anew only when its turn has come again, and so never before the epoch begins.
+ */
 export function dueStages(group: Group): readonly StageTally[] {
   return participants(group).filter(
-    (tally) => tally.startedJobs > 0 || tally.stage.prerequisites.every((prerequisite) => isOver(group, prerequisite)),
+    ({ stage, startedJobs }) =>
+      startedJobs >= stage.jobs || stage.prerequisites.every((prerequisite) => isOver(group, prerequisite)),
   );
 }
 
@@ -42,9 +46,12 @@ export function unfilled(group: Group, { held, syncedEpoch }: InPlaceRestartStat
 
 /** Every slot is done or holds a Pod at this epoch, and no other Pod of the stage may still run. */
 export function isComplete(tally: StageTally, epoch: number): boolean {
-  const { stage, occupied, epochs, unpublished, ending } = tally;
-  const elsewhere = [...epochs.keys()].some((other) => other !== epoch);
-  return occupied >= stage.slots && unpublished === 0 && ending === 0 && !elsewhere;
+  return tally.occupied >= tally.stage.slots && isTogether(tally, epoch);
+}
+
+/** Whoever is there is at this epoch. */
+export function isTogether({ epochs, unpublished, ending }: StageTally, epoch: number): boolean {
+  return unpublished === 0 && ending === 0 && [...epochs.keys()].every((other) => other === epoch);
 }
 
 export function participants(group: Group): readonly StageTally[] {

@@ -2,22 +2,26 @@
 import type { JobSet } from "../src/api/jobset.ts";
 import { holdBarrier } from "./backoff.ts";
 import { budgetOf, isSpent } from "./budget.ts";
-import { epochRuns, highestEpoch } from "./epochs.ts";
-import type { Group } from "./group.ts";
+import { epochRuns, highestEpoch, highestPlausible } from "./epochs.ts";
+import type { Group, StageTally } from "./group.ts";
 import { amended, describeCause, openRecord } from "./history.ts";
 import { allRunning, timestamp } from "./present.ts";
 import { awaitsRecreation } from "./recreate-jobset.ts";
-import { dueStages, heldAtSync, isComplete, participants, releasable } from "./startup-order.ts";
+import { dueStages, heldAtSync, isComplete, isTogether, participants, releasable } from "./startup-order.ts";
 import { type Notice, type Status, type Step, spend } from "./step.ts";
 
 /** Lifts the barrier when every slot has reached the next epoch. The restart is counted here: only now its cause is final. */
 export function sync(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
   const epoch = status.syncedEpoch + 1;
-  if (epochRuns(status) || jobSet.suspended || highestEpoch(group) !== epoch) return undefined;
+  if (epochRuns(status) || jobSet.suspended || highestEpoch(group, highestPlausible(status)) !== epoch)
+    return undefined;
   if (awaitsRecreation(group, status)) return undefined;
+  // A Pod that ends may run a worker of an earlier epoch, whatever its stage, and whether or not its Job is still there.
+  if (group.ending.size > 0) return undefined;
   const due = new Set(dueStages(group));
-  const here = participants(group).every((tally) => (due.has(tally) ? isComplete(tally, epoch) : tally.ending === 0));
-  if (!here) return undefined;
+  // A stage whose turn comes later is held, and waits for the rest of its Pods then.
+  const here = (tally: StageTally) => (due.has(tally) ? isComplete(tally, epoch) : isTogether(tally, epoch));
+  if (!participants(group).every(here)) return undefined;
   const record = openRecord(status);
   if (record?.counted === true && isSpent(budgetOf(jobSet, status.restarts))) {
     return spend(jobSet, amended(status, { action: "FailJobSet" }), describeCause(record.cause), now);

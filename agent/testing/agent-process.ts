@@ -1,10 +1,12 @@
 // The agent as the process that runs in a Pod, for tests and the bench: started with the environment of its container,
-// observed by its log, its exit code and its probe alone.
+// observed by its log, its exit code and its barrier alone.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { get } from "node:http";
+import { rmSync } from "node:fs";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import { AGENT } from "../../src/api/names.ts";
+import { AGENT_ENV } from "../../src/api/names.ts";
+import { LIFTED, socketOf, WAIT_ON } from "../socket-name.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -18,8 +20,10 @@ export class AgentProcess implements AsyncDisposable {
   readonly lines: LogLine[] = [];
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
+  readonly #podUid: string;
 
   constructor(command: readonly [string, ...string[]], env: Environment) {
+    this.#podUid = env[AGENT_ENV.podUid] ?? "";
     const [program, ...args] = command;
     // No PATH and no HOME either: a container of the image has neither.
     this.#child = spawn(program, args, { env: { ...env }, stdio: ["ignore", "pipe", "inherit"] });
@@ -53,15 +57,22 @@ export class AgentProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended;
+    // In a Pod, it goes with the Pod.
+    rmSync(socketOf(this.#podUid), { force: true });
   }
 }
 
-/** The kubelet's probe. Resolves to the status, and rejects when the connection is refused or ends before the answer. */
-export function httpProbe(port: number, path: string = AGENT.probePath): Promise<number> {
+/** As the gate does. Resolves when the barrier lifts, and rejects when nobody holds it or its holder ends before. */
+export function liftOf(podUid: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    get({ host: "127.0.0.1", port, path, agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    }).on("error", reject);
+    const socket = connect(socketOf(podUid));
+    let said = "";
+    socket.on("data", (words) => {
+      said = `${said}${words}`.replaceAll(WAIT_ON, "");
+      if (said === LIFTED) resolve();
+      else if (said !== "") reject(new Error(said));
+    });
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the agent ended the connection")));
   });
 }

@@ -2,6 +2,7 @@
 // the JobSet, and when reprise is removed with its objects, no RoleBinding to a role that is gone stays behind. Workers share
 // the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
 // patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
+import { createHash } from "node:crypto";
 import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -118,11 +119,7 @@ export class AgentAccess {
     const body = {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "RoleBinding",
-      metadata: {
-        // With part of the owner's UID, so that one made anew never relies on what is collected with its predecessor.
-        name: `reprise-agent-${purpose}-${name}-${owner.uid.slice(0, 8)}`,
-        ownerReferences: [owner],
-      },
+      metadata: { name: bindingName(purpose, name, owner.uid), ownerReferences: [owner] },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
       subjects: accounts.map((account) => ({ kind: "ServiceAccount", name: account, namespace })),
     };
@@ -134,6 +131,19 @@ export class AgentAccess {
       if (!hasStatus(error, 409)) throw error;
     }
   }
+}
+
+/** Names of objects are no longer. That of a service account alone may be as long. */
+const MAX_NAME = 253;
+
+/** With part of the owner's UID, so that one made anew never relies on what is collected with its predecessor. */
+export function bindingName(purpose: string, jobSet: string, ownerUid: string): string {
+  const [prefix, what, suffix] = ["reprise-agent-", `${purpose}-${jobSet}`, `-${ownerUid.slice(0, 8)}`];
+  const room = MAX_NAME - prefix.length - suffix.length;
+  if (what.length <= room) return `${prefix}${what}${suffix}`;
+  // 64 bits: the few accounts of a JobSet never share one.
+  const hash = createHash("sha256").update(what).digest("hex").slice(0, 16);
+  return `${prefix}${what.slice(0, room - 1 - hash.length)}-${hash}${suffix}`;
 }
 
 /** The service accounts of the Pods that have an agent. */

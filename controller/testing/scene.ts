@@ -53,6 +53,8 @@ export class Scene {
   #jobSet: JobSet;
   readonly #pods = new Map<string, Pod>();
   readonly #jobs = new Map<string, Job>();
+  /** In place, by Pod. */
+  readonly #restarts = new Map<string, number>();
   #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
   #version = 0;
 
@@ -173,7 +175,15 @@ export class Scene {
 
   /** The agents of these Pods publish an epoch. */
   at(epoch: number, ...slots: readonly string[]): this {
-    for (const slot of slots) this.pod(slot, { epoch: { kind: "present", epoch } });
+    for (const slot of slots) {
+      // The Job controller creates it without an epoch.
+      if (!this.#pods.has(slot)) this.pod(slot);
+      const last = this.#pods.get(slot)?.epoch;
+      // An agent takes one epoch in its life.
+      if (last?.kind === "present" && last.epoch !== epoch)
+        this.#restarts.set(slot, (this.#restarts.get(slot) ?? 0) + 1);
+      this.pod(slot, { epoch: { kind: "present", epoch } });
+    }
     return this;
   }
 
@@ -182,7 +192,8 @@ export class Scene {
     const isUp = state.kind === "running";
     const main = { name: "main", init: false, containerID: run, restartCount: 0, started: isUp, ready: isUp, state };
     const logger = { ...main, name: "logger", containerID: `${run}-logger` };
-    const agent = { ...main, name: AGENT.container, init: true, state: { kind: "running" } } as const;
+    const restartCount = this.#restarts.get(slot) ?? 0;
+    const agent = { ...main, name: AGENT.container, init: true, restartCount, state: { kind: "running" } } as const;
     const conditions = isUp ? [READY] : [];
     return this.pod(slot, { phase: "Running", conditions, containers: [main, logger, agent] });
   }

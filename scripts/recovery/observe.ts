@@ -109,10 +109,15 @@ export class PodObserver {
     const slots = [victim, ...before.filter((pod) => pod !== victim)].map(slotOf);
     this.#sights = [];
     this.#kill = { began: performance.now(), old, uids, slots };
-    killContainers(workerId(victim).replace("containerd://", ""));
+    killContainers(bare(workerId(victim)));
     const after = await this.running(count, old);
     const { seconds, lanes } = this.sinceKill();
     return { lanes, seconds, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
+  }
+
+  /** The containers of the agents, without the runtime's prefix. */
+  agents(): readonly string[] {
+    return [...this.#pods.values()].map((pod) => bare(agentOf(pod)?.containerID ?? ""));
   }
 
   /** What has happened so far. */
@@ -144,6 +149,14 @@ function workerOf(pod: Pod) {
   return pod.containers.find(({ name }) => name === WORKER);
 }
 
+function agentOf(pod: Pod) {
+  return pod.containers.find(({ name }) => name === AGENT.container || name === UPSTREAM_AGENT);
+}
+
+function bare(containerID: string): string {
+  return containerID.replace("containerd://", "");
+}
+
 function workerId(pod: Pod): string {
   return workerOf(pod)?.containerID ?? "";
 }
@@ -157,7 +170,7 @@ function isUp(pod: Pod, except: ReadonlySet<string>): boolean {
 }
 
 function isBack(pod: Pod, uids: ReadonlySet<string>, old: ReadonlySet<string>): boolean {
-  const agent = pod.containers.find(({ name }) => name === AGENT.container || name === UPSTREAM_AGENT);
+  const agent = agentOf(pod);
   if (agent === undefined) return !uids.has(pod.uid);
   return agent.state.kind === "running" && !old.has(agent.containerID ?? "");
 }

@@ -15,7 +15,7 @@ function problemsOf(text: string): string[] {
 }
 
 describe("parseConfig", () => {
-  it.each(["", "# nothing set\n", "{}", "injection:\n", "injection:\n  agentPort:\n"])(
+  it.each(["", "# nothing set\n", "{}", "injection:\n", "injection:\n  agentImage:\n"])(
     "takes the defaults for %j, where nothing is set",
     (text) => {
       expect(parseConfig(text, "reprise.yaml")).toEqual(defaultConfig);
@@ -24,14 +24,14 @@ describe("parseConfig", () => {
 
   it("keeps every default beside the settings that are written", () => {
     const config = parseConfig(
-      "injection: {agentPort: 9000, agentResources: {cpu: 1}}\nstuckPods: {threshold: 2m}",
+      "injection: {restartExitCode: 90, agentResources: {cpu: 1}}\nstuckPods: {threshold: 2m}",
       "f",
     );
     expect(config).toEqual({
       ...defaultConfig,
       injection: {
         ...defaultConfig.injection,
-        agentPort: 9000,
+        restartExitCode: 90,
         agentResources: { ...defaultConfig.injection.agentResources, cpu: "1" },
       },
       stuckPods: { ...defaultConfig.stuckPods, threshold: 120_000 },
@@ -80,8 +80,8 @@ describe("parseConfig", () => {
 
   it.each([
     [
-      'injection:\n  agentPort: "http"\n',
-      'reprise.yaml:2: injection.agentPort: expected a whole number from 1 to 65535, found "http"; write for example "agentPort: 15467"',
+      'controller:\n  healthPort: "http"\n',
+      'reprise.yaml:2: controller.healthPort: expected a whole number from 1 to 65535, found "http"; write for example "healthPort: 8082"',
     ],
     [
       "webhook: {port: 70000}",
@@ -124,7 +124,7 @@ describe("parseConfig", () => {
   });
 
   it("reports all problems of a file at once, one line each", () => {
-    const lines = problemsOf("logLevle: debug\ninjection:\n  agentPort: x\n  defualt: enabled\nwebhook: 5\n");
+    const lines = problemsOf("logLevle: debug\ninjection:\n  restartExitCode: x\n  defualt: enabled\nwebhook: 5\n");
     expect(lines.map((line) => line.slice(0, line.indexOf(": ")))).toEqual(
       expect.arrayContaining(["reprise.yaml:1", "reprise.yaml:3", "reprise.yaml:4", "reprise.yaml:5"]),
     );

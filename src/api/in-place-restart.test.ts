@@ -6,6 +6,7 @@ import { asList, asMap, type Fields } from "./fields.ts";
 import {
   HISTORY_LIMIT,
   IN_PLACE_RESTART,
+  MESSAGE_LIMIT,
   PHASES,
   RESTART_ACTIONS,
   RESTART_REASONS,
@@ -96,6 +97,7 @@ describe("the CRD", () => {
   it("knows the same phases, restart reasons, actions and bounds as the code", () => {
     expect(at(status, "phase")["enum"]).toEqual(PHASES);
     expect(at(status, "history")["maxItems"]).toBe(HISTORY_LIMIT);
+    expect(at(status, "conditions", "items", "properties", "message")["maxLength"]).toBe(MESSAGE_LIMIT);
     const record = at(status, "history", "items", "properties");
     expect(at(record, "cause", "properties", "reason")["enum"]).toEqual(RESTART_REASONS);
     expect(at(record, "action")["enum"]).toEqual(RESTART_ACTIONS);

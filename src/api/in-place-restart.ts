@@ -17,6 +17,9 @@ export type Phase = (typeof PHASES)[number];
 /** Entries of the history that are kept: about 6 KB, and enough for escalation to see the same Pod fail again. */
 export const HISTORY_LIMIT = 10;
 
+/** Characters of a condition's message. A longer one has the whole status refused. */
+export const MESSAGE_LIMIT = 1024;
+
 /** What made a group restart. */
 export const RESTART_REASONS = [
   /** A worker container ended with a non-zero code. */

@@ -77,9 +77,10 @@ export const AGENT = {
   container: "reprise-agent",
   tokenVolume: "reprise-agent-token",
   tokenMountPath: "/var/run/secrets/reprise.dev/agent",
-  probePath: "/barrier",
-  /** Where the image holds the compiled agent. `<binary> probe` is the exec form of the startup probe. */
+  /** Where the image holds the compiled agent. */
   binary: "/usr/local/bin/reprise-agent",
+  /** `<binary> gate` is the postStart hook, which ends when the barrier lifts. */
+  gateCommand: "gate",
 } as const;
 
 /** Environment of the agent container, written by injection and read by the agent. */
@@ -93,12 +94,10 @@ export const AGENT_ENV = {
   restartExitCode: "RESTART_EXIT_CODE",
   /** "epoch" | "jobset". */
   protocol: "PROTOCOL",
-  /** Port of the probe; absent under hostNetwork, where the probe is an exec of the binary. */
-  port: "PORT",
 } as const;
 
 /** In every worker: the epoch (or, with upstream's protocol, the attempt) it was started in. */
 export const EPOCH_ENV = "REPRISE_EPOCH";
 
-/** Largest int32: what "no limit" is called in Job and probe fields. */
+/** Largest int32: what "no limit" is called in Job fields. */
 export const MAX_INT32 = 2_147_483_647;

@@ -117,7 +117,7 @@ describe("reprise", SLOW, () => {
 
 describe("reprise config check", SLOW, () => {
   it("accepts a valid file", async () => {
-    const path = file("injection:\n  agentPort: 9000\n");
+    const path = file("injection:\n  restartExitCode: 90\n");
     expect(await reprise(["config", "check", "--config", path])).toEqual({
       code: 0,
       stdout: `${path} is valid\n`,

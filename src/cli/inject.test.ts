@@ -88,7 +88,7 @@ describe("reprise inject", SLOW, () => {
     for (const kept of ["name: train # its name", "  # all of them\n  - name: workers", "args: [--mode, 0644]"]) {
       expect(stdout.slice(stdout.lastIndexOf("# the job"))).toContain(kept);
     }
-    expect(stdout.split("- name: reprise-agent\n")).toHaveLength(3); // The container and its port, once.
+    expect(stdout.split("- name: reprise-agent\n")).toHaveLength(2); // Once.
     expect(stderr).toBe("standard input:7: document 2, JobSet plain: left as it is: disabled-by-annotation\n");
   });
 

@@ -30,7 +30,8 @@ export function withAdditions(
     return changePod(withPodFailureRules(slots, additions.podFailureRules), (pod) =>
       withObject(withPodMarks(pod, additions.pod), "spec", (podSpec) => {
         const fields = withTolerations(withPodFields(podSpec, additions.pod), additions.tolerations);
-        return withAgentFirst(withWorkers(fields, additions.workers, index, overwrites), additions.agent);
+        const workers = withWorkers(fields, additions.workers, index, overwrites);
+        return withAgentFirst(workers, additions.agent);
       }),
     );
   });

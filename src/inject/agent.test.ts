@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { at, create, injected, POD_SPEC, refusals, settings, templateOf } from "../../test/builders/injection.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import type { JsonObject } from "../api/admission.ts";
-import { AGENT, ANNOTATION, MAX_INT32 } from "../api/names.ts";
+import { AGENT, ANNOTATION } from "../api/names.ts";
 
 function agentOf(object: JsonObject) {
   return at(injected(create(object)), ...POD_SPEC, "initContainers", 0);
@@ -28,7 +28,6 @@ describe("the agent", () => {
     });
     expect(env).toContainEqual({ name: "RESTART_EXIT_CODE", value: "88" });
     expect(env).toContainEqual({ name: "PROTOCOL", value: "epoch" });
-    expect(env).toContainEqual({ name: "PORT", value: "15467" });
   });
 
   it("speaks upstream's protocol when the JobSet asks for it", () => {
@@ -38,25 +37,15 @@ describe("the agent", () => {
     expect(at(agentOf(object.build()), "env")).toContainEqual({ name: "PROTOCOL", value: "jobset" });
   });
 
-  it("holds the probe open for ever", () => {
-    expect(at(agentOf(jobSet().replicatedJob("workers").build()), "startupProbe")).toEqual({
-      httpGet: { path: "/barrier", port: 15_467 },
-      periodSeconds: 1,
-      timeoutSeconds: 600,
-      failureThreshold: MAX_INT32,
-    });
+  it("has the gate as its hook, which the kubelet waits for before it starts anything else", () => {
+    const agent = agentOf(jobSet().replicatedJob("workers").build());
+    expect(at(agent, "lifecycle")).toEqual({ postStart: { exec: { command: [AGENT.binary, "gate"] } } });
   });
 
-  it("opens no port under hostNetwork", () => {
-    const agent = agentOf(
-      jobSet()
-        .replicatedJob("workers", { pod: { hostNetwork: true } })
-        .build(),
-    );
+  it.each([false, true])("opens no port (hostNetwork: %s)", (hostNetwork) => {
+    const agent = agentOf(jobSet().replicatedJob("workers", { pod: { hostNetwork } }).build());
     expect(agent).not.toHaveProperty("ports");
-    expect(at(agent, "startupProbe")).toMatchObject({ exec: { command: [AGENT.binary, "probe"] } });
-    expect(at(agent, "startupProbe")).not.toHaveProperty("httpGet");
-    expect(JSON.stringify(at(agent, "env"))).not.toContain('"PORT"');
+    expect(agent).not.toHaveProperty("startupProbe");
   });
 
   it.each<[string, JsonObject, JsonObject, unknown]>([
@@ -67,8 +56,21 @@ describe("the agent", () => {
   ])("has %s", (_case, pod, worker, uid) => {
     const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
     const context = at(agentOf(object.build()), "securityContext");
-    expect(context).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    expect(context).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ["ALL"] } });
     expect(at(context, "runAsUser")).toBe(uid);
+  });
+
+  const profile = (type: string) => ({ securityContext: { seccompProfile: { type } } });
+  it.each<[string, JsonObject, JsonObject, boolean]>([
+    ["a Pod that has one", profile("RuntimeDefault"), {}, true],
+    ["a Pod with one of its own", profile("Localhost"), {}, true],
+    ["a Pod with a worker that has one", {}, profile("RuntimeDefault"), true],
+    ["a Pod without", {}, {}, false],
+    ["a Pod that wants none", profile("Unconfined"), {}, false],
+  ])("has the default seccomp profile in %s: %#", (_case, pod, worker, has) => {
+    const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
+    const profile = at(agentOf(object.build()), "securityContext", "seccompProfile");
+    expect(profile).toEqual(has ? { type: "RuntimeDefault" } : undefined);
   });
 
   it("alone mounts its token", () => {

@@ -1,14 +1,15 @@
-// The agent container: the first initContainer of every Pod, a native sidecar. Pure.
+// The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when the barrier
+// lifts, and the kubelet starts nothing else before. Pure.
 import type { Finding, Json, JsonObject } from "../api/admission.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../api/names.ts";
 import { agentRestartRule } from "../policy/compile.ts";
 import { equivalent } from "./equivalent.ts";
 import type { Inputs } from "./inputs.ts";
 import { isObject, listAt, named, withList } from "./json.ts";
-import { startupProbe } from "./probe.ts";
+import { isOurName } from "./own-containers.ts";
 import type { Protocol } from "./protocol.ts";
 import { type AgentShare, agentResources, agentShare } from "./resources.ts";
-import { agentSecurityContext, runsAsRoot } from "./security.ts";
+import { agentSecurityContext, isConfined, runsAsRoot } from "./security.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { podPath, type Template } from "./template.ts";
 import { mountsToken, tokenMount } from "./token.ts";
@@ -21,35 +22,33 @@ export interface AgentContext {
 
 /** What of a Pod the agent depends on; Pods with the same facts get the same agent. */
 export interface AgentFacts {
-  readonly hostNetwork: boolean;
   readonly asRoot: boolean;
+  readonly confined: boolean;
   readonly share: AgentShare;
 }
 
 export function agentFacts({ podSpec }: Template, workers: readonly JsonObject[], inputs: Inputs): AgentFacts {
   return {
-    hostNetwork: podSpec["hostNetwork"] === true,
     asRoot: runsAsRoot(podSpec, workers),
+    confined: isConfined(podSpec),
     share: agentShare(podSpec, inputs.agentCpu !== undefined || inputs.agentMemory !== undefined),
   };
 }
 
 export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: AgentContext): JsonObject {
-  const { hostNetwork, asRoot, share } = facts;
-  const { agentPort: port, agentResources: usual } = settings;
-  const resources = agentResources(share, usual, inputs);
+  const { asRoot, confined, share } = facts;
+  const resources = agentResources(share, settings.agentResources, inputs);
   return {
     name: AGENT.container,
     image: settings.agentImage,
     imagePullPolicy: settings.agentPullPolicy,
     command: [AGENT.binary],
-    env: environment(settings, protocol, hostNetwork),
-    ...(hostNetwork ? {} : { ports: [{ name: AGENT.container, containerPort: port, protocol: "TCP" }] }),
+    env: environment(settings, protocol),
     ...(resources === undefined ? {} : { resources }),
     restartPolicy: "Always",
     restartPolicyRules: [agentRestartRule()],
-    securityContext: agentSecurityContext(asRoot),
-    startupProbe: startupProbe(hostNetwork, port),
+    lifecycle: { postStart: { exec: { command: [AGENT.binary, AGENT.gateCommand] } } },
+    securityContext: agentSecurityContext(asRoot, confined),
     volumeMounts: [tokenMount()],
   };
 }
@@ -58,7 +57,7 @@ export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: Ag
  * Names and UIDs come from the Pod itself: the JobSet has no UID while it is admitted, and perhaps no name (generateName).
  * JobSet labels every Pod with them.
  */
-function environment(settings: InjectionSettings, protocol: Protocol, hostNetwork: boolean): JsonObject[] {
+function environment(settings: InjectionSettings, protocol: Protocol): JsonObject[] {
   return [
     fromPod(AGENT_ENV.namespace, "metadata.namespace"),
     fromPod(AGENT_ENV.podName, "metadata.name"),
@@ -68,7 +67,6 @@ function environment(settings: InjectionSettings, protocol: Protocol, hostNetwor
     fromPod(AGENT_ENV.replicatedJob, `metadata.labels['${JOBSET.replicatedJobKey}']`),
     { name: AGENT_ENV.restartExitCode, value: String(settings.restartExitCode) },
     { name: AGENT_ENV.protocol, value: protocol },
-    ...(hostNetwork ? [] : [{ name: AGENT_ENV.port, value: String(settings.agentPort) }]),
   ];
 }
 
@@ -77,7 +75,7 @@ export function fromPod(name: string, fieldPath: string): JsonObject {
   return { name, valueFrom: { fieldRef: { fieldPath } } };
 }
 
-/** Fields that are ours alone: where a new agent has none, an earlier one's goes too (a port, under hostNetwork). */
+/** Fields that are ours alone: where a new agent has none, an earlier one's goes too. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "name",
   "image",
@@ -136,7 +134,7 @@ function isAgent(container: JsonObject): boolean {
 /** First, so that the barrier holds back everything else in the Pod, also what other webhooks put in front of it. */
 export function withAgentFirst(podSpec: JsonObject, agent: JsonObject): JsonObject {
   return withList(podSpec, "initContainers", (list) => {
-    const others = list.filter((item) => !isObject(item) || item["name"] !== AGENT.container);
+    const others = list.filter((item) => !isObject(item) || !isOurName(item["name"]));
     const isInPlace = others.length === list.length - 1 && equivalent(list[0], agent);
     return isInPlace ? list : [agent, ...others];
   });

@@ -1,9 +1,9 @@
 // The agent's share of CPU and memory, chosen so that the Pod keeps its quality of service. Pure.
 import type { JsonObject } from "../api/admission.ts";
-import { AGENT } from "../api/names.ts";
 import { quantityValue } from "../api/quantity.ts";
 import type { Inputs } from "./inputs.ts";
-import { isObject, listAt, objectAt } from "./json.ts";
+import { objectAt } from "./json.ts";
+import { usersContainers } from "./own-containers.ts";
 import type { InjectionSettings } from "./settings.ts";
 
 /** The two resources that make a Pod's class. */
@@ -43,8 +43,7 @@ function hasPodResources(podSpec: JsonObject): boolean {
 
 /** As the kubelet sees it, without the agent: every container has limits for both, and requests that equal them. */
 function isGuaranteed(podSpec: JsonObject): boolean {
-  const containers = [...listAt(podSpec, "initContainers"), ...listAt(podSpec, "containers")];
-  const others = containers.filter(isObject).filter((container) => container["name"] !== AGENT.container);
+  const others = usersContainers(podSpec);
   return others.length > 0 && others.every(hasEqualRequests);
 }
 

@@ -104,7 +104,6 @@ describe.each(SHAPES)("an update of %s", (_shape, builder) => {
     const other = {
       ...settings,
       agentImage: "registry.example/reprise:next",
-      agentPort: 9_999,
       restartExitCode: 1,
       imagePullSecrets: ["new"],
       agentResources: { cpu: "1", guaranteedCpu: "2", memory: "1Gi" },

@@ -8,7 +8,6 @@ export interface InjectionSettings {
   /** Names of Secrets, added to those of each Pod. */
   readonly imagePullSecrets: readonly string[];
   readonly agentResources: { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
-  readonly agentPort: number;
   /** With this code an agent asks for the restart of its Pod. */
   readonly restartExitCode: number;
 }

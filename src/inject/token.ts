@@ -5,8 +5,11 @@ import { AGENT } from "../api/names.ts";
 import { isObject, listAt, named, objectAt } from "./json.ts";
 import { podPath } from "./template.ts";
 
-/** The API's own default. The kubelet renews a token when four fifths of it have passed. */
-const TOKEN_SECONDS = 3_600;
+/**
+ * A day: the kubelet renews no token of a Pod that waits at the barrier, and a group may wait for its last node for hours. Bound to the
+ * Pod, it ends with it. An API server that issues none for so long shortens it.
+ */
+const TOKEN_SECONDS = 86_400;
 
 export function tokenVolume(): JsonObject {
   return {

@@ -16,6 +16,7 @@ import {
   withoutField,
   withoutItems,
 } from "./json.ts";
+import { isOurName } from "./own-containers.ts";
 import { DEFAULT_CONTAINER } from "./pod.ts";
 import { readBackAdditions } from "./read-back.ts";
 import { type InjectionRecord, recordedInputs } from "./record.ts";
@@ -62,7 +63,7 @@ function withoutMarks(pod: JsonObject, additions: Additions): JsonObject {
 function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
   const { names, rule, epochVariable } = additions.workers;
   const lists: readonly [string, (list: readonly Json[]) => readonly Json[]][] = [
-    ["initContainers", (list) => withoutItems(list, (item) => isNamed(item, AGENT.container))],
+    ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isOurName(item["name"]))],
     ["volumes", (list) => withoutItems(list, (item) => isNamed(item, AGENT.tokenVolume))],
     ["tolerations", without(additions.tolerations)],
     [

@@ -10,6 +10,7 @@ export const FAULTS = {
   "delete-pod": "a user deletes a Pod",
   "force-delete-pod": "a Pod's object vanishes at once",
   "evict-pod": "a Pod is evicted (a disruption)",
+  "delete-job": "a user deletes a Job, and its Pods end after it",
   "lose-node": "a node loses power",
   "finish-worker": "a worker exits with code 0",
   "kill-controller": "the controller is killed, and another starts seconds later",

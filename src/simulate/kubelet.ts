@@ -1,5 +1,6 @@
 // One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
 // the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
+import { PAUSE_MS } from "../../agent/hold.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { type PodStatus, podStatus } from "./pod-status.ts";
@@ -19,6 +20,10 @@ export class PodOnNode {
   #worker: { readonly id: string } | undefined;
   #incarnation = 0;
   #restarts = 0;
+  /** The kubelet waits for the gate: it neither reports nor ends anything of the Pod. */
+  #atBarrier = false;
+  /** What it does when the gate has ended. */
+  #afterGate: (() => void) | undefined;
   /** A restart of all containers, or the end of the Pod, is under way. */
   #changing = false;
   #gone = false;
@@ -68,6 +73,16 @@ export class PodOnNode {
   terminate(ended: () => void): void {
     if (this.#gone) return;
     this.#changing = true;
+    if (!this.#atBarrier) {
+      this.#end(ended);
+      return;
+    }
+    this.#afterGate = () => this.#end(ended);
+    // At the latest when the agent notices that its Pod is deleted.
+    this.#world.after(PAUSE_MS.first / 2, PAUSE_MS.most, () => this.#stopAgent());
+  }
+
+  #end(ended: () => void): void {
     this.#world.after(50, 2_000, () => {
       if (this.#gone) return;
       const worker = this.#worker;
@@ -90,6 +105,7 @@ export class PodOnNode {
     if (this.#gone || this.#world.api.get("pod", this.#uid)?.deletion !== undefined) return;
     this.#changing = false;
     this.#incarnation += 1;
+    this.#atBarrier = true;
     const { api } = this.#world;
     this.#agent = new AgentProcess(this.#world, {
       pod: this.#name,
@@ -104,16 +120,25 @@ export class PodOnNode {
         api.set("pod", this.#uid, { ...pod, epoch: { kind: "present", epoch }, resourceVersion: api.nextVersion() });
         return true;
       },
-      lifted: (epoch) => this.#startWorker(epoch, this.#incarnation),
+      lifted: (epoch) => {
+        this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
+        this.#startWorker(epoch, this.#incarnation);
+        this.#leaveBarrier();
+      },
       exited: () => {
-        this.#agent = undefined;
+        this.#stopAgent();
         this.#atRelist(() => this.#restartAll());
       },
     });
-    this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
   }
 
-  /** The held probe answers, the kubelet notices, and creates the container. */
+  #leaveBarrier(): void {
+    this.#atBarrier = false;
+    this.#afterGate?.();
+    this.#afterGate = undefined;
+  }
+
+  /** The gate ends, and the kubelet, which waited for it, creates the container. */
   #startWorker(epoch: number, incarnation: number): void {
     this.#world.after(100, 900, () => {
       if (this.#gone || this.#changing || incarnation !== this.#incarnation || this.#agent === undefined) return;
@@ -169,6 +194,7 @@ export class PodOnNode {
   #stopAgent(): void {
     this.#agent?.end();
     this.#agent = undefined;
+    this.#leaveBarrier();
   }
 
   #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {

@@ -133,6 +133,9 @@ class Run {
       case "evict-pod":
         this.#deletePod({ disrupted: true, forced: false });
         return;
+      case "delete-job":
+        this.#workload.deleteJob();
+        return;
       case "lose-node":
         this.#workload.loseNode(random.pick(["node-0", "node-1", "node-2"]) ?? "");
         return;
@@ -209,6 +212,7 @@ const BY_REQUEST: ReadonlySet<FaultKind> = new Set([
   "delete-pod",
   "force-delete-pod",
   "evict-pod",
+  "delete-job",
   "lose-object",
   "suspend",
   "recreate-jobset",

@@ -122,6 +122,18 @@ export class Workload {
     return true;
   }
 
+  /** In the background: the Job is gone at once, and its Pods end when the garbage collector finds them. JobSet makes it anew. */
+  deleteJob(): void {
+    const { api } = this.#world;
+    const job = this.#world.random.pick(api.list("job").filter(({ outcome }) => outcome === "none"));
+    if (job === undefined) return;
+    this.#world.tell("user", `deletes Job ${job.name}`);
+    api.delete("job", job.uid);
+    for (const pod of api.list("pod").filter(({ controller }) => controller?.uid === job.uid))
+      this.#world.after(10, 3_000, () => this.deletePod(pod.uid, { disrupted: false, forced: false }));
+    this.#plan();
+  }
+
   /** Its deadline has passed. Whether there was one to fail. */
   failJob(uid: string): boolean {
     const { api } = this.#world;

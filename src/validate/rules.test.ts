@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { at, changed, create, injected, POD, POD_SPEC, settings } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
 import type { Finding, Json, JsonObject, RuleResult } from "../api/admission.ts";
-import { AGENT, ANNOTATION, LABEL, MAX_INT32 } from "../api/names.ts";
+import { AGENT, ANNOTATION, LABEL } from "../api/names.ts";
 import { inject } from "../inject/inject.ts";
 import { RULES } from "./rules.ts";
 import { validate } from "./validate.ts";
@@ -19,6 +19,7 @@ interface Example {
 
 const JOB = ["spec", "replicatedJobs", 0, "template", "spec"] as const;
 const AGENT_AT = [...POD_SPEC, "initContainers", 0] as const;
+const GATE_AT = [...AGENT_AT, "lifecycle", "postStart", "exec"] as const;
 const jobPath = "spec.replicatedJobs[0].template.spec";
 const podPath = `${jobPath}.template.spec`;
 const agentPath = `${podPath}.initContainers[0]`;
@@ -172,15 +173,6 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     path: `${podPath}.containers[0].volumeMounts`,
     says: /for the agent alone; remove the mount/,
   },
-  "port-collision": {
-    pass: plain({
-      containers: [container("train", { ports: [{ containerPort: settings.agentPort, protocol: "UDP" }] })],
-    }).build(),
-    fail: plain({ containers: [container("train", { ports: [{ containerPort: settings.agentPort }] })] }).build(),
-    path: `${podPath}.containers[0].ports[0].containerPort`,
-    says: /use another port/,
-    notApplicable: plain({ pod: { hostNetwork: true } }).build(),
-  },
   "linux-only": {
     pass: plain({ pod: { os: { name: "linux" } } }).build(),
     fail: plain({ pod: { os: { name: "windows" } } }).build(),
@@ -262,11 +254,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     says: /is missing, and the agent cannot start/,
     notApplicable: notInjected,
   },
-  "agent-probe": {
-    pass: broken([...AGENT_AT, "startupProbe", "timeoutSeconds"], 60),
-    fail: broken([...AGENT_AT, "startupProbe", "failureThreshold"], 3),
-    path: `${agentPath}.startupProbe.failureThreshold`,
-    says: /is 3 and not 2147483647/,
+  "agent-gate": {
+    pass: broken([...GATE_AT, "command"], ["/vault/env", ...list(done, ...GATE_AT, "command")]),
+    fail: broken([...AGENT_AT, "lifecycle"], null),
+    path: `${agentPath}.lifecycle.postStart.exec`,
+    says: /is not set, so the workers would not wait/,
     notApplicable: notInjected,
   },
   "agent-restart-rule": {
@@ -429,9 +421,9 @@ test("a JobSet that lost its agent in one replicatedJob only is refused there", 
   ]);
 });
 
-test("a probe that asks something else than the agent is no barrier", () => {
-  const object = broken([...AGENT_AT, "startupProbe"], { tcpSocket: { port: 80 }, failureThreshold: MAX_INT32 });
-  expect(findingsOf("agent-probe", object)).toMatchObject([
-    { message: expect.stringContaining("does not ask the agent") },
+test("a hook that runs something else is no gate", () => {
+  const object = broken([...GATE_AT, "command"], ["sleep", "1"]);
+  expect(findingsOf("agent-gate", object)).toMatchObject([
+    { path: `${agentPath}.lifecycle.postStart.exec`, message: expect.stringMatching(/does not wait for the barrier/) },
   ]);
 });

@@ -3,7 +3,7 @@
 import type { Rule } from "./rule.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
-import { agentProbe } from "./rules/agent-probe.ts";
+import { agentGate } from "./rules/agent-gate.ts";
 import { agentProcess } from "./rules/agent-process.ts";
 import { agentRestartRule } from "./rules/agent-restart-rule.ts";
 import { agentToken } from "./rules/agent-token.ts";
@@ -19,7 +19,6 @@ import { onPartialSuccess } from "./rules/on-partial-success.ts";
 import { ownRestartRules } from "./rules/own-restart-rules.ts";
 import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
-import { portCollision } from "./rules/port-collision.ts";
 import {
   agentName,
   agentResources,
@@ -59,7 +58,6 @@ export const RULES: readonly Rule[] = [
   completions,
   agentName,
   tokenPrivate,
-  portCollision,
   linuxOnly,
   ruleLimit,
   valueLimit,
@@ -71,7 +69,7 @@ export const RULES: readonly Rule[] = [
   agentFirst,
   agentProcess,
   agentEnvironment,
-  agentProbe,
+  agentGate,
   agentRestartRule,
   agentToken,
   jobFields,

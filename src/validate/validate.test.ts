@@ -89,12 +89,12 @@ describe("an update", () => {
   });
 
   it("is not refused for what the stored object already had, which becomes a warning", () => {
-    const old = changed(live, [...AGENT_AT, "startupProbe", "failureThreshold"], 3);
+    const old = changed(live, [...AGENT_AT, "restartPolicyRules"], []);
     const { allowed, errors, warnings } = onUpdate(changed(old, ["metadata", "labels", "team"], "a"), old);
     expect({ allowed, errors, warnings: names(warnings) }).toEqual({
       allowed: true,
       errors: [],
-      warnings: ["agent-probe"],
+      warnings: ["agent-restart-rule"],
     });
   });
 
@@ -139,7 +139,7 @@ describe("an update", () => {
 
 describe("what injection accepts and makes", () => {
   /** About values that injection passes on as they are. They are the user's, and nothing that injection did. */
-  const USERS = ["max-restarts", "escalate-after", "force-delete", "value-limit", "token-private", "port-collision"];
+  const USERS = ["max-restarts", "escalate-after", "force-delete", "value-limit", "token-private"];
 
   test("is never refused for what injection did, however odd the JobSet", SLOW, () => {
     fc.assert(

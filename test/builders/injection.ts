@@ -12,7 +12,6 @@ export const settings: InjectionSettings = {
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],
   agentResources: { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" },
-  agentPort: 15_467,
   restartExitCode: 88,
 };
 

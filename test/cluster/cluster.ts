@@ -6,6 +6,7 @@ import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { type ControlPlaneAddresses, ControlPlanePrograms } from "./control-plane.ts";
 import { type Kubectl, kubectlFor } from "./kubectl.ts";
 import { takeLock } from "./lock.ts";
+import { keepInMemory, releaseMemory } from "./memory-folder.ts";
 import { connectHost, connectNode, disconnectHost } from "./network.ts";
 import { loadImage, type NodeSetup, startContainerd, startKubelet } from "./node.ts";
 import { ensurePackages } from "./packages.ts";
@@ -157,9 +158,10 @@ export class Cluster {
       const { binaries, credentials } = { binaries: this.#binaries, credentials: programs.credentials };
       const setup: NodeSetup = { folder: this.stateDir, index, slot, sandbox, binaries, credentials };
       await startContainerd(setup);
-      loadImage(this.#binaries, this.stateDir, index, pauseArchive(this.#binaries));
+      // Before the kubelet, which ends when it looks at the mounts of the node while an import takes one of its own away.
+      for (const archive of [pauseArchive(this.#binaries), busyboxArchive()])
+        loadImage(this.#binaries, this.stateDir, index, archive);
       await startKubelet(setup);
-      loadImage(this.#binaries, this.stateDir, index, busyboxArchive());
     }
     await waitFor("the nodes are registered", 60_000, async () => {
       const names = await this.kubectl(["get", "nodes", "-o", "name"]);
@@ -197,6 +199,7 @@ export async function down(slotNumber: number, stateDir = defaultStateDir(slotNu
     if (record === undefined) return false;
     await closeCluster(stateDir, slot.cgroup);
     disconnectHost(slot);
+    releaseMemory(stateDir);
     rmSync(stateDir, { recursive: true, force: true });
     rmSync(claimFile(slot), { force: true });
     removeIfEmpty(STATE_ROOT);
@@ -259,7 +262,9 @@ function refuseTaken(slot: Slot, stateDir: string): void {
 }
 
 function claim(slot: Slot, stateDir: string, options: ClusterOptions): ClusterRecord {
-  mkdirSync(join(stateDir, "logs"), { recursive: true, mode: 0o711 });
+  mkdirSync(stateDir, { recursive: true, mode: 0o711 });
+  keepInMemory(stateDir);
+  mkdirSync(join(stateDir, "logs"), { mode: 0o711 });
   writeFileSync(claimFile(slot), stateDir);
   const { nodes, parts, upstreamInPlace } = options;
   const since = new Date().toISOString();

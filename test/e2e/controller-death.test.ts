@@ -38,27 +38,51 @@ async function succeed(): Promise<void> {
   controller = await installation.reprise.startController(proxy.server);
 }
 
-test("at any write of a restart: it is completed, in place, and counts once", async () => {
-  const group = await TrainingGroup.start(installation, "steps", { stages: { workers: 2 }, maxRestarts: 1_000 });
+/** A group that is made to restart again and again, each time exactly once and in place. */
+async function restartable(name: string) {
+  const group = await TrainingGroup.start(installation, name, { stages: { workers: 2 }, maxRestarts: 1_000 });
   const first = await group.running();
   let restarts = 0;
-  const restart = async (fault?: Fault) => {
+  const restart = async (fault?: Fault, follow = succeed) => {
     const { pods } = await group.running();
     restarts += 1;
-    await fail(podAt(pods, restarts % pods.length), fault);
+    await fail(podAt(pods, restarts % pods.length), fault, follow);
     // Counted from the first: one restart too many at any time shows here, too.
     const after = await group.restarted(first.syncedEpoch + restarts);
     expect(after, describeFault(fault)).toMatchObject({ restarts });
     expect(after.pods.map(identity), describeFault(fault)).toEqual(first.pods.map(identity));
     expect(after.pods.map(({ worker }) => worker.restarts)).toEqual(first.pods.map(() => restarts));
   };
+  return { group, restart };
+}
 
+test("at any write of a restart: it is completed, in place, and counts once", async () => {
+  const { group, restart } = await restartable("steps");
   await restart();
   const writes = await quiet();
   console.info(`a restart writes:\n${writes.join("\n")}`);
-  expect(writes).toEqual(expect.arrayContaining(["deprecated", "synced", "allRunning"].map(statusWrite)));
+  for (const step of ["deprecated", "synced", "allRunning"]) statusWrite(writes, step);
   for (const fault of faultsAt(writes)) await restart(fault);
   // Whatever the last of them left undone would show in one more.
+  await restart();
+  await group.delete();
+});
+
+test("while another stands by: that one completes the restart when the Lease has run out, in place, and it counts once", async () => {
+  const { group, restart } = await restartable("standby");
+  await restart();
+  const writes = await quiet();
+  const faults: readonly Fault[] = [
+    { write: statusWrite(writes, "deprecated"), moment: "after" },
+    { write: statusWrite(writes, "synced"), moment: "before" },
+  ];
+  for (const fault of faults) {
+    // The one that has just completed a restart leads, so this one waits.
+    const standby = await installation.reprise.startController(proxy.server);
+    await restart(fault, async () => {
+      controller = standby;
+    });
+  }
   await restart();
   await group.delete();
 });
@@ -90,15 +114,15 @@ test("at any write of the failure when the budget is spent: the JobSet fails onc
   for (const fault of faultsAt(writes)) await spend(fault);
 });
 
-/** Kills the worker, and where there is a fault, the controller at that write, and starts its successor. */
-async function fail({ worker }: PodState, fault: Fault | undefined): Promise<void> {
+/** Kills the worker, and where there is a fault, the controller at that write, and lets another one follow it. */
+async function fail({ worker }: PodState, fault: Fault | undefined, follow = succeed): Promise<void> {
   // What is left to be written of the last restart must not be mistaken for this one's.
   await quiet();
   const struck = fault === undefined ? undefined : proxy.strike(fault, () => controller.kill());
   kill(worker);
   if (struck === undefined) return;
   await within(60_000, struck, `${fault?.write} was not written`);
-  await succeed();
+  await follow();
 }
 
 /** A description that comes again is the same step once more, with another count of ready Pods for people. */
@@ -113,8 +137,11 @@ function describeFault(fault: Fault | undefined): string {
   return fault === undefined ? "undisturbed" : `killed ${fault.moment} ${fault.write}`;
 }
 
-function statusWrite(step: string): unknown {
-  return expect.stringMatching(new RegExp(`^PATCH inplacerestarts/status .*${step}`));
+/** The first of them with which the group's object tells of this step. */
+function statusWrite(writes: readonly string[], step: string): string {
+  const write = writes.find((each) => each.startsWith("PATCH inplacerestarts/status ") && each.includes(step));
+  if (write === undefined) throw new Error(`${step} is not among what was written: ${writes.join("; ")}`);
+  return write;
 }
 
 /** Waits until the controller has nothing more to write, and returns what it has written since the last time. */

@@ -8,6 +8,7 @@ import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
 import { loseNode, wakeNode } from "./lost-node.ts";
+import { ownProcesses } from "./own-processes.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -42,9 +43,8 @@ function split({ pods }: GroupState): { readonly victim: PodState; readonly othe
 async function othersWait(group: TrainingGroup, before: GroupState, others: readonly PodState[]): Promise<GroupState> {
   const next = before.syncedEpoch + 1;
   return await group.reached("waits for the replacement", ({ syncedEpoch, pods }) => {
-    const waiting = pods.filter(({ uid, epoch, agent }) => {
-      const earlier = others.find((other) => other.uid === uid);
-      return earlier !== undefined && epoch === next && agent.running && agent.id !== earlier.agent.id;
+    const waiting = pods.filter(({ uid, epoch }) => {
+      return others.some((other) => other.uid === uid) && epoch === next && ownProcesses(uid).gate !== undefined;
     });
     return syncedEpoch === before.syncedEpoch && waiting.length === others.length;
   });
@@ -57,11 +57,11 @@ describe.concurrent("a Pod that goes", () => {
     const before = await group.running();
     const { victim, others } = split(before);
     await kubectl(["-n", namespace, "delete", "pod", victim.name, "--wait=false"]);
-    const waiting = await othersWait(group, before, others);
+    await othersWait(group, before, others);
     // A failure in the middle of a restart.
-    const unlucky = waiting.pods.find(({ uid }) => uid === others[0]?.uid);
-    if (unlucky === undefined) throw new Error("the other Pod is there");
-    kill(unlucky.agent);
+    const { agent } = ownProcesses(others[0]?.uid ?? "");
+    if (agent === undefined) throw new Error("the agent of the other Pod runs");
+    process.kill(agent, "SIGKILL");
     const after = await group.restarted(before.syncedEpoch + 1);
     expect(kept(before, after)).toEqual(others.map(({ name }) => name));
     expect(after).toMatchObject({ restarts: 1, history: [{ cause: { reason: "PodDeleted" }, counted: true }] });
@@ -111,6 +111,7 @@ describe.concurrent("a Pod that goes", () => {
     // More than one if the replacement came before the node's taints were gone.
     for (const record of after.history)
       expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
+    await group.delete();
   });
 });
 
@@ -179,6 +180,51 @@ async function noLeader(): Promise<void> {
   const ends = () => log().split("no longer leading").length;
   const before = ends();
   await waitFor("the controller stops leading", 60_000, () => ends() > before);
+}
+
+// The last one: it takes away whatever else runs on that node, JobSet's own controller perhaps.
+test("a node that is drained: its Pods move to another one, those that are there stay, and nothing is counted", async () => {
+  const { kubectl } = installation;
+  const shape = {
+    stages: { movers: 2, stayers: 2 },
+    maxRestarts: 0,
+    podSpec: { movers: { affinity: preferring("node-2") }, stayers: { affinity: preferring("node-1") } },
+  };
+  // JobSet's controller does not survive an outage like the one before, and is back a little later.
+  const group = await waitFor("JobSet takes the group", 120_000, () => {
+    return TrainingGroup.start(installation, "drained", shape);
+  });
+  const before = await group.running();
+  expect(nodesOf(before)).toEqual(["node-2", "node-2", "node-1", "node-1"]);
+  try {
+    await kubectl(["drain", "node-2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"]);
+    const after = await group.restartedSince(before.syncedEpoch);
+    expect(nodesOf(after)).toEqual(["node-1", "node-1", "node-1", "node-1"]);
+    const stayers = before.pods.filter(({ stage }) => stage === "stayers");
+    expect(kept(before, after)).toEqual(stayers.map(({ name }) => name));
+    expect(after.restarts).toBe(0);
+    // One, or two where the second Pod was evicted when the first had been replaced already.
+    expect([1, 2]).toContain(after.history.length);
+    for (const record of after.history)
+      expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
+  } finally {
+    await kubectl(["uncordon", "node-2"]);
+  }
+  await group.delete();
+});
+
+function nodesOf({ pods }: GroupState): readonly string[] {
+  return pods.map(({ node }) => node);
+}
+
+/** Not bound to it: where it cannot go there, a Pod goes elsewhere. */
+function preferring(node: string): object {
+  const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }];
+  return {
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: { matchExpressions } }],
+    },
+  };
 }
 
 /** From the node that is lost meanwhile. */

@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Random } from "../../src/simulate/random.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type Container, type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { containerOf, ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -35,11 +37,27 @@ function podAt({ pods }: GroupState, index: number): PodState {
   return pod;
 }
 
+/** A restart shows within a second of its cause, and takes a few: one too many would be there by then. */
+const AFTERMATH_MS = 5_000;
+
+/** Expects that the group has restarted this often since its first start, that all of it counts, and that nothing follows. */
+async function expectRestarts(group: TrainingGroup, first: GroupState, restarts: number): Promise<void> {
+  await sleep(AFTERMATH_MS);
+  const last = await group.running();
+  expect(last).toMatchObject({ syncedEpoch: first.syncedEpoch + restarts, restarts });
+  expect(last.history.map(({ counted }) => counted)).toEqual(Array.from({ length: restarts }, () => true));
+  expect(last.pods.map(({ worker }) => worker.restarts)).toEqual(first.pods.map(() => restarts));
+  expect(uids(last)).toEqual(uids(first));
+}
+
 describe("two replicatedJobs of four Pods each", () => {
   let group: TrainingGroup;
+  let first: GroupState;
+  let failures = 0;
 
   beforeAll(async () => {
     group = await TrainingGroup.start(installation, "eight", { stages: { leaders: 4, followers: 4 } });
+    first = await group.running();
     return () => group.delete();
   });
 
@@ -51,6 +69,7 @@ describe("two replicatedJobs of four Pods each", () => {
   ])("a worker %s: all eight restart once, in place, and start together", async (_, index, fail) => {
     const before = await group.running();
     await fail(podAt(before, index));
+    failures += 1;
     const after = await group.restarted(before.syncedEpoch + 1);
 
     expect(uids(after)).toEqual(uids(before));
@@ -59,8 +78,14 @@ describe("two replicatedJobs of four Pods each", () => {
     );
     expect(after.restarts).toBe(before.restarts + 1);
     // No worker of the new epoch started before every agent had reached it.
-    const lastAgent = Math.max(...after.pods.map(({ agent }) => agent.startedAt));
-    for (const { worker } of after.pods) expect(worker.startedAt).toBeGreaterThanOrEqual(lastAgent);
+    const { arrived, lastArrival, started, firstStart } = await group.startOf(after.pods);
+    const epochs = after.pods.map(() => after.syncedEpoch);
+    expect({ arrived, started }).toEqual({ arrived: epochs, started: epochs });
+    expect(firstStart).toBeGreaterThan(lastArrival);
+  });
+
+  test("no restart comes late: since the beginning there were as many as failures", async () => {
+    await expectRestarts(group, first, failures);
   });
 });
 
@@ -74,8 +99,7 @@ describe.concurrent("a small group", () => {
       state = await group.restarted(first.syncedEpoch + failure);
       expect(state.restarts).toBe(failure);
     }
-    expect(uids(state)).toEqual(uids(first));
-    expect(state.history.map(({ counted }) => counted)).toEqual([true, true, true, true, true]);
+    await expectRestarts(group, first, 5);
     await group.delete();
   });
 
@@ -93,34 +117,27 @@ describe.concurrent("a small group", () => {
       strike(state);
       state = await group.restarted(state.syncedEpoch + 1);
     }
-    // Exactly: one that was counted twice, or late, would show in the steps after it.
-    expect(state).toMatchObject({ syncedEpoch: first.syncedEpoch + victims.length, restarts: victims.length });
-    expect(state.pods.map(({ worker }) => worker.restarts)).toEqual(first.pods.map(() => victims.length));
-    expect(uids(state)).toEqual(uids(first));
+    await expectRestarts(group, first, victims.length);
     await group.delete();
   });
 
-  test("an agent that dies at the barrier comes back to it, and no restart is counted", async () => {
-    const { kubectl } = installation;
-    const group = await TrainingGroup.start(installation, "barrier", {
-      stages: { early: 2, late: 1 },
-      // Nowhere to run, so that the others wait.
-      podSpec: { late: { nodeSelector: { "example.com/opened": "yes" } } },
-    });
-    const waiting = await group.reached("waits at the barrier", ({ pods }) => {
-      return pods.filter(({ epoch, agent }) => epoch === 1 && agent.running).length === 2;
-    });
-    const victim = podAt(waiting, 0);
-    kill(victim.agent);
-    await waitFor("the agent is back", 60_000, async () => {
-      const pod = (await group.pods()).find(({ uid }) => uid === victim.uid);
-      return pod?.agent.running === true && pod.agent.id !== victim.agent.id;
-    });
-    expect((await group.pods()).some(({ worker }) => worker.running)).toBe(false);
-    await kubectl(["label", "node", "node-1", "example.com/opened=yes"]);
-    const running = await group.restarted(1);
-    expect(running).toMatchObject({ restarts: 0, history: [] });
-    expect(running.pods.map(({ uid }) => uid)).toEqual(waiting.pods.map(({ uid }) => uid));
+  test("a worker finds its Pod as it left it, and its own files new", async () => {
+    const { kubectl, namespace } = installation;
+    // As root, to write anywhere.
+    const podSpec = { workers: { securityContext: { runAsUser: 0 } } };
+    const group = await TrainingGroup.start(installation, "at-home", { stages: { workers: 2 }, podSpec });
+    const before = await group.running();
+    const { name } = podAt(before, 0);
+    const address = () => kubectl(["-n", namespace, "get", "pod", name, "-o", "jsonpath={.status.podIP}"]);
+    const inWorker = (script: string) =>
+      kubectl(["-n", namespace, "exec", name, "-c", "trainer", "--", "sh", "-c", script]);
+    const addressBefore = await address();
+    await inWorker("for file in /tmp/kept /dev/shm/kept /new; do : > $file; done");
+    kill(podAt(before, 1).worker);
+    await group.restarted(before.syncedEpoch + 1);
+    const left = await inWorker("for file in /tmp/kept /dev/shm/kept /new; do [ ! -e $file ] || echo $file; done");
+    expect(left.trim().split("\n")).toEqual(["/tmp/kept", "/dev/shm/kept"]);
+    expect(await address()).toBe(addressBefore);
     await group.delete();
   });
 
@@ -131,19 +148,20 @@ describe.concurrent("a small group", () => {
     const [own, other] = [podAt(before, 0), podAt(before, 1)];
     const next = String(before.syncedEpoch + 1);
 
-    // The worker's token, and one as the agent has it.
+    // The worker's token and the agent's, as they lie in the containers.
     const file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-    const bound = ["--bound-object-kind=Pod", `--bound-object-name=${own.name}`, `--bound-object-uid=${own.uid}`];
-    const tokens = await Promise.all([
-      kubectl(["-n", namespace, "exec", own.name, "-c", "trainer", "--", "cat", file]),
-      kubectl(["-n", namespace, "create", "token", "default", ...bound]),
-    ]);
-    for (const client of tokens.map(clientWith)) {
-      const patch = (pod: PodState, metadata: object, subresource = "") =>
+    const worker = clientWith(await kubectl(["-n", namespace, "exec", own.name, "-c", "trainer", "--", "cat", file]));
+    const agent = clientWith(
+      readFileSync(`/proc/${ownProcesses(own.uid).agent}/root${AGENT.tokenMountPath}/token`, "utf8"),
+    );
+    const patchBy =
+      (client: KubeClient) =>
+      (pod: PodState, metadata: object, subresource = "") =>
         client.request("PATCH", `/api/v1/namespaces/${namespace}/pods/${pod.name}${subresource}`, {
           body: { metadata },
           contentType: MERGE_PATCH,
         });
+    for (const patch of [worker, agent].map(patchBy)) {
       for (const subresource of ["", "/status"]) {
         await expect(patch(other, { annotations: { [JOBSET.epochAnnotation]: next } }, subresource)).rejects.toThrow(
           REFUSED,
@@ -154,8 +172,15 @@ describe.concurrent("a small group", () => {
       for (const forged of ["0", "-1", "1e3", "99999999999", null]) {
         await expect(patch(own, { annotations: { [JOBSET.epochAnnotation]: forged } })).rejects.toThrow(REFUSED);
       }
-      await client.close();
     }
+
+    // An epoch like any other, but no agent can have come so far: no policy knows that, and the controller does.
+    const forged = String(before.syncedEpoch + 5);
+    await patchBy(agent)(own, { annotations: { [JOBSET.epochAnnotation]: forged } });
+    await Promise.all([worker.close(), agent.close()]);
+    await waitFor("the Pod's Event says that its epoch does not count", 30_000, async () => {
+      return (await eventsOf(own)).some(({ reason, note }) => reason === "EpochIgnored" && note.includes(forged));
+    });
 
     // Somebody who may create Pods and nothing else.
     await kubectl(["-n", namespace, "create", "serviceaccount", "stranger"]);
@@ -184,9 +209,13 @@ describe.concurrent("a small group", () => {
     await expect(create("false-member", { ...labels, [LABEL.injected]: "true" })).rejects.toThrow(REFUSED);
     await create("by-label-only", labels);
 
-    // Exactly one restart, for this one failure, after all that.
+    const { syncedEpoch, deprecatedEpoch } = before;
+    expect(await group.state()).toMatchObject({ syncedEpoch, deprecatedEpoch, restarts: 0, history: [] });
+    // Exactly one restart, for this one failure, after all that; past the forged epoch, because epochs never move back.
     kill(own.worker);
-    expect(await group.restarted(before.syncedEpoch + 1)).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+    const after = await group.restartedSince(Number(forged));
+    expect(after).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+    expect(uids(after)).toEqual(uids(before));
     await group.delete();
   });
 });
@@ -233,17 +262,29 @@ test("a second failure at any moment of a restart: the group comes back, and has
 async function killAnything(
   group: TrainingGroup,
   random: Random,
-): Promise<{ readonly what: string; readonly container: Container }> {
+): Promise<{ readonly what: string; readonly container: Pick<Container, "id"> }> {
   return await waitFor("something runs that can be killed", 30_000, async () => {
     const pods = await group.pods();
-    const victims = pods.flatMap(({ name, agent, worker }) => [
-      { what: `agent of ${name}`, container: agent },
-      { what: `worker of ${name}`, container: worker },
-    ]);
-    const victim = random.pick(victims.filter(({ container }) => container.running));
+    const victims = pods.flatMap(({ name, uid, worker }) => {
+      const agent = containerOf(ownProcesses(uid).agent);
+      return [
+        ...(agent === "" ? [] : [{ what: `agent of ${name}`, container: { id: agent } }]),
+        ...(worker.running ? [{ what: `worker of ${name}`, container: worker }] : []),
+      ];
+    });
+    const victim = random.pick(victims);
     if (victim !== undefined) kill(victim.container);
     return victim;
   });
+}
+
+async function eventsOf({ uid }: PodState): Promise<readonly { readonly reason: string; readonly note: string }[]> {
+  const { client, namespace } = installation;
+  const query = { fieldSelector: `regarding.uid=${uid}` };
+  const list = await client.request("GET", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, { query });
+  return asList(list["items"])
+    .map(asMap)
+    .map(({ reason, note }) => ({ reason: asText(reason) ?? "", note: asText(note) ?? "" }));
 }
 
 /** By a policy, or for lack of any right. */

@@ -62,6 +62,14 @@ export interface Container {
   readonly startedAt: number;
 }
 
+export interface Start {
+  readonly arrived: readonly number[];
+  readonly lastArrival: number;
+  readonly started: readonly number[];
+  readonly firstStart: number;
+  readonly lastStart: number;
+}
+
 /** Long enough for a slow machine that runs other tests; a recovery takes seconds. */
 const TIMEOUT_MS = 90_000;
 
@@ -120,7 +128,7 @@ export class TrainingGroup {
   }
 
   /** Waits until every worker runs, and none of these containers is there any more. */
-  runningWithout(...gone: readonly Container[]): Promise<GroupState> {
+  runningWithout(...gone: readonly Pick<Container, "id">[]): Promise<GroupState> {
     const ids = new Set(gone.map(({ id }) => id));
     return this.reached(`runs without ${[...ids].join(" and ")}`, (state) => {
       return this.#runs(state) && !state.pods.some(({ agent, worker }) => ids.has(agent.id) || ids.has(worker.id));
@@ -182,10 +190,40 @@ export class TrainingGroup {
     await this.#home.kubectl(["-n", this.#home.namespace, "exec", pod.name, "-c", name, "--", ...command]);
   }
 
+  /**
+   * By the logs of the containers that run now, because a Pod's status has whole seconds only: in which epochs these Pods arrived at the
+   * barrier and when the last one did, in which epochs their workers believe to be and when the first and the last one started.
+   */
+  async startOf(pods: readonly PodState[]): Promise<Start> {
+    const arrivals = await Promise.all(pods.map((pod) => this.#said(pod, AGENT.container, "epoch published")));
+    const starts = await Promise.all(pods.map((pod) => this.#said(pod, WORKER, "epoch ")));
+    return {
+      arrived: arrivals.map(({ line }) => JSON.parse(line).epoch),
+      lastArrival: Math.max(...arrivals.map(({ at }) => at)),
+      started: starts.map(({ line }) => Number(line.replace("epoch ", ""))),
+      firstStart: Math.min(...starts.map(({ at }) => at)),
+      lastStart: Math.max(...starts.map(({ at }) => at)),
+    };
+  }
+
+  async #said(
+    pod: PodState,
+    container: string,
+    words: string,
+  ): Promise<{ readonly at: number; readonly line: string }> {
+    return await waitFor(`${container} of ${pod.name} says ${words}`, TIMEOUT_MS, async () => {
+      const args = ["-n", this.#home.namespace, "logs", "--timestamps", pod.name, "-c", container];
+      const found = (await this.#home.kubectl(args)).split("\n").find((line) => line.includes(words));
+      if (found === undefined) return undefined;
+      const end = found.indexOf(" ");
+      return { at: Date.parse(found.slice(0, end)), line: found.slice(end + 1) };
+    });
+  }
+
   #runs(state: GroupState): boolean {
     const { syncedEpoch, deprecatedEpoch, phase } = state;
-    // A Job keeps a Pod that failed by itself beside the one that replaced it.
-    const pods = state.pods.filter((pod) => pod.phase !== "Failed");
+    // A Job keeps a Pod that failed by itself beside the one that replaced it, and one that is deleted for a moment.
+    const pods = state.pods.filter((pod) => pod.phase !== "Failed" || pod.terminating);
     return (
       deprecatedEpoch < syncedEpoch &&
       phase === "Running" &&
@@ -213,7 +251,7 @@ export class TrainingGroup {
 }
 
 /** SIGKILL from outside to every process of these containers, as the kernel or an operator would send it, all at once. */
-export function kill(...containers: readonly Container[]): void {
+export function kill(...containers: readonly Pick<Container, "id">[]): void {
   killContainers(...containers.map(({ id }) => id));
 }
 

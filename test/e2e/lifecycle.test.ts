@@ -2,7 +2,7 @@
 // budget, and objects that are deleted under it.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
-import { kill, TrainingGroup } from "./group.ts";
+import { type GroupState, kill, TrainingGroup, worker } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -65,18 +65,21 @@ describe.concurrent("a group", () => {
       ["startupPolicy InOrder", { spec: { startupPolicy: { startupPolicyOrder: "InOrder" } } }],
     ])("%s: a later stage joins without disturbing, and is held back again in a restart", async (order, more) => {
       const name = order === "dependsOn" ? "ready" : "in-order";
-      const group = await TrainingGroup.start(installation, name, { stages: { leaders: 1, followers: 1 }, ...more });
-      const leader = await group.reached("runs its leader", ({ pods }) => pods.some(({ worker }) => worker.running));
-      expect(leader.pods.filter(({ worker }) => worker.running)).toMatchObject([{ stage: "leaders" }]);
+      const group = await TrainingGroup.start(installation, name, {
+        stages: { leaders: 2, followers: 1 },
+        podSpec: { leaders: { containers: [readyLate] } },
+        ...more,
+      });
       const running = await group.running();
       expect(running).toMatchObject({ restarts: 0, history: [] });
-      expect(running.pods.map(({ worker }) => worker.restarts)).toEqual([0, 0]);
+      expect(running.pods.map(({ worker }) => worker.restarts)).toEqual([0, 0, 0]);
+      expect(await lead(group, running)).toBeGreaterThan(READY_AFTER_MS);
 
-      kill(...running.pods.filter(({ stage }) => stage === "followers").map(({ worker }) => worker));
+      kill(...podsOf(running, "followers").map(({ worker }) => worker));
       const restarted = await group.restarted(running.syncedEpoch + 1);
       expect(restarted.restarts).toBe(1);
-      const [followersAt = 0, leadersAt = 0] = restarted.pods.map(({ worker }) => worker.startedAt);
-      expect(followersAt).toBeGreaterThanOrEqual(leadersAt);
+      expect(restarted.pods.map(({ worker }) => worker.restarts)).toEqual([1, 1, 1]);
+      expect(await lead(group, restarted)).toBeGreaterThan(READY_AFTER_MS);
       await group.delete();
     });
 
@@ -154,3 +157,25 @@ describe.concurrent("a group", () => {
     });
   });
 });
+
+/** Far more than lies between the starts of Pods that do not wait for each other. */
+const READY_AFTER_MS = 5_000;
+
+/** By a file of its epoch: /tmp outlives a restart in place, and the last one's would show the next run as ready at once. */
+const readyLate = {
+  ...worker("trainer", `sleep ${READY_AFTER_MS / 1_000}; touch /tmp/ready-$REPRISE_EPOCH`),
+  readinessProbe: { exec: { command: ["sh", "-c", "test -e /tmp/ready-$REPRISE_EPOCH"] }, periodSeconds: 1 },
+};
+
+function podsOf({ pods }: GroupState, stage: string): GroupState["pods"] {
+  return pods.filter((pod) => pod.stage === stage);
+}
+
+/** How long after the last leader the first follower started, in milliseconds. */
+async function lead(group: TrainingGroup, state: GroupState): Promise<number> {
+  const [leaders, followers] = await Promise.all([
+    group.startOf(podsOf(state, "leaders")),
+    group.startOf(podsOf(state, "followers")),
+  ]);
+  return followers.firstStart - leaders.lastStart;
+}

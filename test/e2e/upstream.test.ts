@@ -39,8 +39,9 @@ describe.concurrent("with upstream's gate on", () => {
     kill(...again.slice(1).map(({ agent }) => agent));
     const after = await attempted(group, 2);
     expect(after.map(({ uid }) => uid)).toEqual(before.map(({ uid }) => uid));
-    const lastAgent = Math.max(...after.map(({ agent }) => agent.startedAt));
-    for (const { worker } of after) expect(worker.startedAt).toBeGreaterThanOrEqual(lastAgent);
+    const { arrived, lastArrival, firstStart } = await group.startOf(after);
+    expect(arrived).toEqual([2, 2, 2]);
+    expect(firstStart).toBeGreaterThan(lastArrival);
     expect(await group.rawStatus()).toMatchObject({ previousInPlaceRestartAttempt: 1 });
     // Ours leaves it alone.
     expect(await group.state()).toBeUndefined();

@@ -1,19 +1,17 @@
-// The agent as a process against a real API server: the executable that ships, and the same source under node. Its Pod
-// has no kubelet; the test plays the kubelet's probe and the controller's writes.
+// The agent as a process against a real API server: the executable that ships. Its Pod has no kubelet; the test plays the gate and the controller's writes.
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../agent/config.ts";
-import { Connection } from "../../agent/connection.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
 import { GroupObject } from "../../agent/group-object.ts";
-import { AgentProcess, httpProbe } from "../../agent/testing/agent-process.ts";
+import { AgentProcess, liftOf } from "../../agent/testing/agent-process.ts";
+import { NodeApiServer } from "../../agent/testing/node-api-server.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
-import { AGENT_ENV, JOBSET } from "../../src/api/names.ts";
+import { AGENT, AGENT_ENV, JOBSET } from "../../src/api/names.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { terminalProgress } from "../cluster/progress.ts";
@@ -81,7 +79,6 @@ interface Member {
   /** Of the JobSet, its Pod and its group's object. */
   readonly name: string;
   readonly jobSetUid: string;
-  readonly port: number;
   readonly credentials: string;
   readonly env: Readonly<Record<string, string>>;
   readonly podUid: string;
@@ -95,7 +92,8 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name },
+    // Without a node, a Pod that is deleted would be gone at once.
+    metadata: { name, finalizers: overrides["finalizer"] === undefined ? [] : [overrides["finalizer"]] },
     spec: {
       serviceAccountName: overrides["account"] ?? ACCOUNT,
       automountServiceAccountToken: false,
@@ -106,8 +104,7 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
   const podUid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
   const credentials = mkdtempSync(join(folder, "credentials-"));
   copyFileSync(cluster.credentials.path("ca.crt"), join(credentials, "ca.crt"));
-  const port = await freePort();
-  const member = { name, jobSetUid, port, credentials, podUid };
+  const member = { name, jobSetUid, credentials, podUid };
   await renewToken(member, overrides["account"] ?? ACCOUNT);
   const { hostname, port: serverPort } = new URL(cluster.server);
   const env: Record<string, string> = {
@@ -119,12 +116,18 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
     [AGENT_ENV.replicatedJob]: "workers",
     [AGENT_ENV.restartExitCode]: String(RESTART_EXIT_CODE),
     [AGENT_ENV.protocol]: overrides[AGENT_ENV.protocol] ?? "epoch",
-    [AGENT_ENV.port]: String(port),
     KUBERNETES_SERVICE_HOST: hostname,
     KUBERNETES_SERVICE_PORT: serverPort,
     CREDENTIALS_FOLDER: credentials,
   };
   return { ...member, env };
+}
+
+/** As a kubelet reports it that did not wait for the agent's hook. */
+function workerRunning(): string {
+  const state = { running: { startedAt: new Date(Date.now() + 5_000).toISOString() } };
+  const worker = { name: "main", image: "worker", imageID: "worker", ready: true, restartCount: 0, state };
+  return JSON.stringify({ status: { containerStatuses: [worker] } });
 }
 
 /** Bound to the Pod, as the kubelet gets it. */
@@ -162,32 +165,17 @@ function eventually(check: () => void | Promise<void>): Promise<void> {
   return vi.waitFor(check, { timeout: 60_000, interval: 50 });
 }
 
-/** Whether the probe is still held after a moment. */
-async function isHeld(probe: Promise<unknown>): Promise<boolean> {
-  return await Promise.race([probe.then(() => false), sleep(300, true)]);
+/** Whether whoever waits for this still waits after a moment. */
+async function isHeld(waiting: Promise<unknown>): Promise<boolean> {
+  return await Promise.race([waiting.then(() => false), sleep(300, true)]);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
+function start({ env }: Pick<Member, "env">, ...args: string[]): AgentProcess {
+  return new AgentProcess([join(folder, nativeArch(), "reprise-agent"), ...args], env);
 }
 
-const RUNTIMES = ["compiled", "node"] as const;
-type Runtime = (typeof RUNTIMES)[number];
-
-function command(runtime: Runtime, ...args: string[]): [string, ...string[]] {
-  return runtime === "compiled"
-    ? [join(folder, nativeArch(), "reprise-agent"), ...args]
-    : [process.execPath, "--disable-warning=ExperimentalWarning", "agent/main.ts", ...args];
-}
-
-describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
-  const start = ({ env }: Pick<Member, "env">) => new AgentProcess(command(runtime), env);
-
-  it("takes its epoch, holds the probe until its group is synced, and exits to restart", async () => {
+describe.concurrent("the agent", () => {
+  it("takes its epoch, holds the barrier until its group is synced, and exits to restart", async () => {
     const member = await createMember();
     await using agent = start(member);
     await eventually(() => expect(agent.said).toContain("waiting: the group's object does not exist"));
@@ -195,14 +183,13 @@ describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
     await eventually(() => expect(agent.said).toContain("waiting: the group's object has no epochs yet"));
     await writeStatus("ipr", member.name, { deprecatedEpoch: 3, syncedEpoch: 4 });
     await eventually(async () => expect(await annotation(member)).toBe("5"));
-    const first = httpProbe(member.port);
+    const first = liftOf(member.podUid);
     expect(await isHeld(first)).toBe(true);
     await writeStatus("ipr", member.name, { syncedEpoch: 5, held: ["evaluators", "workers"] });
     expect(await isHeld(first)).toBe(true);
     await writeStatus("ipr", member.name, { held: ["evaluators"] });
-    expect(await first).toBe(200);
-    expect(await httpProbe(member.port)).toBe(200);
-    expect(await httpProbe(member.port, "/metrics")).toBe(404);
+    await first;
+    await liftOf(member.podUid);
     await writeStatus("ipr", member.name, { deprecatedEpoch: 5 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
     expect(agent.lines.filter(({ level }) => level === "warn")).toEqual([]);
@@ -218,30 +205,70 @@ describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await eventually(async () => expect(await annotation(member)).toBe("1"));
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-    expect(await httpProbe(member.port)).toBe(200);
+    await liftOf(member.podUid);
     await cluster.kubectl(["delete", "ipr", member.name]);
     await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
     await sleep(500);
     expect(agent.isRunning).toBe(true);
-    expect(await httpProbe(member.port)).toBe(200);
+    await liftOf(member.podUid);
   });
 
-  it("answers an exec probe without a port or a file, for Pods on the network of their node", async () => {
+  it("has a gate that waits for it, ends when the barrier lifts, and not for another Pod's", async () => {
     const member = await createMember();
-    const { [AGENT_ENV.port]: _port, ...env } = member.env;
-    await using early = new AgentProcess(command(runtime, "probe"), env);
-    expect(await early.exitCode()).toBe(1);
+    const { env } = member;
+    await using early = start(member, AGENT.gateCommand);
+    await sleep(200);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
-    await using agent = start({ env });
+    await using agent = start(member);
     await eventually(() => expect(agent.said).toContain("epoch published"));
-    await using held = new AgentProcess(command(runtime, "probe"), env);
-    expect(await isHeld(held.exitCode())).toBe(true);
+    await using orphan = start({ env: { ...env, [AGENT_ENV.podUid]: "another" } }, AGENT.gateCommand);
+    expect(await isHeld(early.exitCode())).toBe(true);
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-    expect(await held.exitCode()).toBe(0);
-    await using late = new AgentProcess(command(runtime, "probe"), env);
+    expect(await early.exitCode()).toBe(0);
+    await using late = start(member, AGENT.gateCommand);
     expect(await late.exitCode()).toBe(0);
-    await using orphan = new AgentProcess(command(runtime, "probe"), { ...env, [AGENT_ENV.podUid]: "another" });
-    expect(await orphan.exitCode()).toBe(1);
+    expect(orphan.isRunning).toBe(true);
+    orphan.signal("SIGTERM");
+    expect(await orphan.exitCode()).toBe(SIGTERM_EXIT_CODE);
+  });
+
+  it("restarts its Pod when its gate ends at the barrier", async () => {
+    const member = await createMember();
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    await using agent = start(member);
+    await eventually(() => expect(agent.said).toContain("epoch published"));
+    await using gate = start(member, AGENT.gateCommand);
+    expect(await isHeld(gate.exitCode())).toBe(true);
+    expect(agent.isRunning).toBe(true);
+    gate.signal("SIGKILL");
+    expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
+    expect(agent.lines.at(-1)?.reason).toBe("its gate ended before the barrier lifted");
+  });
+
+  it("is all that its gate waits for: without it, the gate fails", async () => {
+    const member = await createMember();
+    await using agent = start(member);
+    await using gate = start(member, AGENT.gateCommand);
+    expect(await isHeld(gate.exitCode())).toBe(true);
+    agent.signal("SIGKILL");
+    expect(await gate.exitCode()).toBe(1);
+  });
+
+  it.each([
+    ["is deleted", (pod: string) => ["delete", "pod", pod, "--wait=false"], "the Pod is being deleted"],
+    [
+      "has workers that did not wait",
+      (pod: string) => ["patch", "pod", pod, "--subresource=status", "--type=merge", "-p", workerRunning()],
+      "the container main did not wait for the barrier",
+    ],
+  ])("notices at the barrier that its Pod %s, and restarts it", async (_what, change, reason) => {
+    const member = await createMember({ finalizer: "example.com/kept" });
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    await using agent = start(member);
+    await eventually(() => expect(agent.said).toContain("epoch published"));
+    await cluster.kubectl(change(member.name));
+    expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
+    expect(agent.lines.at(-1)?.reason).toBe(reason);
   });
 
   it("waits, and says so once, for as long as it has no rights", async () => {
@@ -253,14 +280,14 @@ describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
     expect(agent.lines.at(-1)?.reason).toContain("403");
     await sleep(1500); // Time for several more tries, which are not worth a word each.
     expect(troubles()).toHaveLength(1);
-    await apply(roleBinding(`late-${runtime}`, "stranger"));
+    await apply(roleBinding("late", "stranger"));
     await eventually(async () => expect(await annotation(member)).toBe("1"));
-    await cluster.kubectl(["delete", "rolebinding", `late-${runtime}`]);
+    await cluster.kubectl(["delete", "rolebinding", "late"]);
     expect(agent.said).toContain("API server answers again");
   });
 
   it("speaks upstream's protocol: attempts in the JobSet's own status, the first of them 0", async () => {
-    const name = `upstream-${runtime}`;
+    const name = "upstream";
     const jobSet = {
       apiVersion: `${JOBSET.group}/${JOBSET.version}`,
       kind: JOBSET.kind,
@@ -272,10 +299,10 @@ describe.concurrent.each(RUNTIMES)("the agent (%s)", (runtime) => {
     const member = await createMember({ name, [AGENT_ENV.jobSetUid]: jobSetUid, [AGENT_ENV.protocol]: "jobset" });
     await using agent = start(member);
     await eventually(async () => expect(await annotation(member, JOBSET.inPlaceRestartAttemptAnnotation)).toBe("0"));
-    const probe = httpProbe(member.port);
-    expect(await isHeld(probe)).toBe(true);
+    const lift = liftOf(member.podUid);
+    expect(await isHeld(lift)).toBe(true);
     await writeStatus("jobset", name, { currentInPlaceRestartAttempt: 0 });
-    expect(await probe).toBe(200);
+    await lift;
     await writeStatus("jobset", name, { previousInPlaceRestartAttempt: 0 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
   });
@@ -287,7 +314,7 @@ describe("the agent and the API server", () => {
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await cluster.compactEtcd();
     const config = readConfig(member.env);
-    const group = new GroupObject(new Connection(config.server, config.credentialsFolder), config);
+    const group = new GroupObject(new NodeApiServer(config.server, config.credentialsFolder), config);
     const overdue = async () => {
       for await (const _news of group.watch("1", 0));
     };
@@ -322,55 +349,44 @@ describe("the agent and the API server", () => {
     expect(slept).toEqual([]);
   });
 
-  it.each(RUNTIMES)("ends at once on SIGTERM (%s), and not with 0", async (runtime) => {
+  it("ends at once on SIGTERM, and not with 0", async () => {
     const member = await createMember();
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     const times: number[] = [];
     // The fastest of three: other programs share the processors.
     for (let i = 0; i < 3; i++) {
-      await using agent = new AgentProcess(command(runtime), member.env);
+      await using agent = start(member);
       await eventually(() => expect(agent.said).toContain("epoch published"));
-      const probe = httpProbe(member.port);
-      probe.catch(() => {});
-      expect(await isHeld(probe)).toBe(true);
+      const lift = liftOf(member.podUid);
+      lift.catch(() => {});
+      expect(await isHeld(lift)).toBe(true);
       const began = performance.now();
       agent.signal("SIGTERM");
       expect(await agent.exitCode()).toBe(SIGTERM_EXIT_CODE);
       times.push(performance.now() - began);
-      await expect(probe).rejects.toThrow();
+      await expect(lift).rejects.toThrow();
     }
     expect(Math.min(...times)).toBeLessThan(200);
   });
 
   // Last, because it takes the API server away from everybody.
   it("survives an outage and a token that stopped working, with its workers running", async () => {
-    const members = await Promise.all(RUNTIMES.map(() => createMember()));
-    const agents = members.map(({ env }, index) => new AgentProcess(command(RUNTIMES[index] ?? "node"), env));
-    await using _all = {
-      [Symbol.asyncDispose]: async () => {
-        for (const agent of agents) await agent[Symbol.asyncDispose]();
-      },
-    };
-    for (const member of members) {
-      await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
-      await eventually(async () => expect(await annotation(member)).toBe("1"));
-      await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-      expect(await httpProbe(member.port)).toBe(200);
-    }
+    const member = await createMember();
+    await using agent = start(member);
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    await eventually(async () => expect(await annotation(member)).toBe("1"));
+    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await liftOf(member.podUid);
     await cluster.killApiServer();
-    for (const member of members) writeFileSync(join(member.credentials, "token"), "expired");
+    writeFileSync(join(member.credentials, "token"), "expired");
     await sleep(10_000);
-    for (const agent of agents) expect(agent.isRunning).toBe(true);
+    expect(agent.isRunning).toBe(true);
     await cluster.startApiServer();
-    for (const agent of agents) await eventually(() => expect(agent.lines.at(-1)?.reason).toContain("401"));
-    for (const member of members) {
-      await renewToken(member);
-      expect(await httpProbe(member.port)).toBe(200);
-    }
-    for (const [index, agent] of agents.entries()) {
-      await eventually(() => expect(agent.said).toContain("API server answers again"));
-      await writeStatus("ipr", members[index]?.name ?? "", { deprecatedEpoch: 1 });
-      expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
-    }
+    await eventually(() => expect(agent.lines.at(-1)?.reason).toContain("401"));
+    await renewToken(member);
+    await liftOf(member.podUid);
+    await eventually(() => expect(agent.said).toContain("API server answers again"));
+    await writeStatus("ipr", member.name, { deprecatedEpoch: 1 });
+    expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
   });
 });

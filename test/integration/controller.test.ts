@@ -35,6 +35,8 @@ const OBJECTS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplaceresta
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const PATIENCE = { timeout: 20_000, interval: 50 };
+/** A Job waits at least 10 s before it lets go of a Pod that was deleted and replaces it, and doubles that with every failure that it counts. */
+const JOB_PATIENCE = { timeout: 45_000, interval: 50 };
 
 let cluster: ControlPlane;
 let folder: string;
@@ -149,13 +151,31 @@ async function whenObject(name: string, status: object): Promise<InPlaceRestart>
   }, PATIENCE);
 }
 
+async function podsOf(name: string): Promise<Identity[]> {
+  const query = { labelSelector: `${JOBSET.nameKey}=${name}` };
+  return asList((await admin.request("GET", PODS, { query }))["items"]).map(readIdentity);
+}
+
 async function whenPods(name: string, count = 2): Promise<Identity[]> {
   return await vi.waitFor(async () => {
-    const query = { labelSelector: `${JOBSET.nameKey}=${name}` };
-    const pods = asList((await admin.request("GET", PODS, { query }))["items"]);
+    const pods = await podsOf(name);
     expect(pods).toHaveLength(count);
-    return pods.map(readIdentity);
+    return pods;
   }, PATIENCE);
+}
+
+function uidsOf(pods: readonly Identity[]): string[] {
+  return pods.map(({ uid }) => uid);
+}
+
+/** When this Pod is gone, and a new one is in its place. */
+async function whenReplaced(name: string, gone: Identity): Promise<Identity[]> {
+  return await vi.waitFor(async () => {
+    const pods = await podsOf(name);
+    expect(uidsOf(pods)).not.toContain(gone.uid);
+    expect(pods).toHaveLength(2);
+    return pods;
+  }, JOB_PATIENCE);
 }
 
 /** As an agent does it, with the token of its Pod. Retried, because access may come after the Pod. */
@@ -240,6 +260,30 @@ it("does not lift the barrier while one agent is missing", async () => {
   await whenObject("waiting", { syncedEpoch: 1 });
 });
 
+it("says whom a barrier waits for, however much the scheduler has to say about each", async () => {
+  await apply(jobSet("stalled").replicatedJob("workers", { pods: 5 }));
+  const pods = await whenPods("stalled", 5);
+  const message = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. ".repeat(6);
+  const body = {
+    status: { conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }] },
+  };
+  for (const { name } of pods)
+    await admin.request("PATCH", `${PODS}/${name}/status`, { body, contentType: MERGE_PATCH });
+  const { status } = await whenObject("stalled", { syncedEpoch: 0, ready: "0/5" });
+  // As if it had waited for long already.
+  const lastTransitionTime = new Date(Date.now() - 600_000).toISOString();
+  const conditions = status?.conditions.map((condition) => ({ ...condition, lastTransitionTime }));
+  await admin.request("PATCH", `${OBJECTS}/stalled/status`, {
+    body: { status: { conditions } },
+    contentType: MERGE_PATCH,
+  });
+  const stalled = await whenObject("stalled", {
+    conditions: expect.arrayContaining([expect.objectContaining({ type: "Stalled", status: "True" })]),
+  });
+  const told = stalled.status?.conditions.find(({ type }) => type === "Stalled")?.message;
+  for (const { name } of pods) expect(told).toContain(`${name} (`);
+});
+
 it("restarts the group when a worker fails, counts it once, and says what happened and how long each step took", async () => {
   const { pods } = await running("failing", 3);
   const [first] = pods;
@@ -300,12 +344,8 @@ it("replaces the Pod of a slot that fails again and again, and then has JobSet r
   const [first, second] = pods;
   if (first === undefined || second === undefined) throw new Error("two Pods expected");
   await kubeletReports(first, 1, 1);
-  const replaced = await vi.waitFor(async () => {
-    const now = await whenPods("ladder");
-    expect(now.map(({ uid }) => uid)).not.toContain(first.uid);
-    expect(now.map(({ uid }) => uid)).toContain(second.uid);
-    return now;
-  }, PATIENCE);
+  const replaced = await whenReplaced("ladder", first);
+  expect(uidsOf(replaced)).toContain(second.uid);
   await agentsTake(replaced, 2);
   await whenObject("ladder", { syncedEpoch: 2, restarts: 1, history: [{ action: "RecreatePod", target: first.uid }] });
   for (const pod of replaced) await kubeletReports(pod, 2);
@@ -317,9 +357,8 @@ it("replaces the Pod of a slot that fails again and again, and then has JobSet r
   await vi.waitFor(async () => {
     const recreated = readJobSet(await admin.request("GET", `${JOBSETS}/ladder`));
     expect(recreated).toMatchObject({ outcome: "none", restarts: 1, restartsCountTowardsMax: 1 });
-    expect((await whenPods("ladder")).map(({ uid }) => uid)).not.toContain(second.uid);
   }, PATIENCE);
-  const anew = await whenPods("ladder");
+  const anew = await whenReplaced("ladder", second);
   await agentsTake(anew, 3);
   const { status } = await whenObject("ladder", { syncedEpoch: 3, restarts: 1 });
   expect(status?.history.map(({ action, counted }) => [action, counted])).toEqual([

@@ -303,13 +303,11 @@ describe("an account with rights of its own", () => {
     expect((await annotationsOf(other))["other"]).toBe("1");
   });
 
-  it("may not write the epoch of another Pod, on any path, but that of its own", async () => {
+  it("may not write the epoch of another Pod, but that of its own", async () => {
     const { pod, agent: operator } = await member("operator");
     const other = await createPod();
-    for (const path of ["", "/status"]) {
-      await expect(annotate(operator, other, { [EPOCH]: "1" }, path)).rejects.toThrow("written by its own agent");
-      await annotate(operator, pod, { [EPOCH]: "1" }, path);
-    }
+    await expect(annotate(operator, other, { [EPOCH]: "1" })).rejects.toThrow("written by its own agent");
+    await annotate(operator, pod, { [EPOCH]: "1" });
   });
 });
 
@@ -334,10 +332,8 @@ describe("the epoch of a Pod", () => {
   it("cannot be written, raised or removed by an administrator", async () => {
     const { pod, agent } = await member();
     await annotate(agent, pod, { [EPOCH]: "1" });
-    for (const path of ["", "/status"]) {
-      for (const value of ["1000", null]) {
-        await expect(annotate(admin, pod, { [EPOCH]: value }, path)).rejects.toThrow("written by its own agent");
-      }
+    for (const value of ["1000", null]) {
+      await expect(annotate(admin, pod, { [EPOCH]: value })).rejects.toThrow("written by its own agent");
     }
     expect((await annotationsOf(pod))[EPOCH]).toBe("1");
   });

@@ -189,8 +189,11 @@ export class SmallModel implements Model<State> {
       case "publish":
         return { ...pod, agent, request: action.kind };
       case "take":
-      case "lift":
         return this.#settled(pod, advance(agent, action), consistent);
+      case "lift": {
+        const unsent = { says: "starting", incarnation: pod.incarnation } as const;
+        return this.#settled({ ...pod, unsent }, advance(agent, action), consistent);
+      }
       case "wait":
         return this.#attentive({ ...pod, agent, request: "none", seen: 0 }, agent);
     }

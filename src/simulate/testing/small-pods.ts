@@ -22,6 +22,7 @@ export interface PodState {
   readonly worker: "none" | "runs" | "failed";
   /** The kubelet has seen the failure and is about to restart all containers. */
   readonly noticed: boolean;
+  /** Goes out at any time, or never: the next one takes its place. */
   readonly unsent: Report | undefined;
   /** At the API server: the epoch, 0 for none, and the status. */
   readonly epoch: number;
@@ -45,14 +46,16 @@ const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, ind
 
 /** As the Job controller creates them. */
 export function newPods(): readonly PodState[] {
-  return BLANKS.map(() => ({ ...newborn(1), epoch: 0, status: undefined }));
+  return BLANKS.map(() => ({ ...newborn(1), unsent: undefined, epoch: 0, status: undefined }));
 }
 
-/** A Pod whose containers are all new. What the API server knows of it does not change by that. */
-export function newborn(incarnation: number): Omit<PodState, "epoch" | "status"> {
+/**
+ * A Pod whose containers are all new. What the API server knows of it does not change by that, nor what is about to be sent: the
+ * kubelet waits for the gate, and reports nothing new before the barrier is lifted.
+ */
+export function newborn(incarnation: number): Omit<PodState, "epoch" | "status" | "unsent"> {
   const agent = newAgent({ jobSetUid: JOBSET.uid, replicatedJob: STAGE.name });
-  const unsent: Report = { says: "starting", incarnation };
-  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false, unsent };
+  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false };
 }
 
 export function podKey(pod: PodState): string {

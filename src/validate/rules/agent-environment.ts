@@ -19,11 +19,9 @@ export const agentEnvironment: Rule = {
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
-    inAgents(subject, "every agent has its variables", (agent, path, { template }) => {
+    inAgents(subject, "every agent has its variables", (agent, path) => {
       const env = listAt(agent, "env");
       return Object.values(AGENT_ENV).flatMap((name) => {
-        // Under hostNetwork the probe is an exec, and there is no port.
-        if (name === AGENT_ENV.port && template.podSpec["hostNetwork"] === true) return [];
         const variable = named(env, name);
         const source = objectAt(objectAt(variable, "valueFrom"), "fieldRef");
         const isThere = FROM_POD.has(name) ? source !== undefined : !isAbsent(variable?.["value"]);

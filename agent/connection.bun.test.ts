@@ -1,13 +1,16 @@
-// Faults that a real API server cannot be made to show, from a TLS server whose answers are scripted.
+// Faults that a real API server cannot be made to show, from a TLS server whose answers are scripted. Runs under bun, whose
+// sockets these are: see under-bun.test.ts.
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAuthority } from "../test/cluster/pki.ts";
-import { type ApiRequest, ApiTrouble, Connection } from "./connection.ts";
+import { ApiTrouble } from "./api-trouble.ts";
+import { type ApiRequest, Connection } from "./connection.ts";
 
 const authority = createAuthority("scripted API server");
 const stops: (() => void)[] = [];
@@ -21,10 +24,12 @@ interface Scripted {
   readonly folder: string;
   /** TCP connections accepted so far. */
   connections(): number;
+  /** Those that are open now. */
+  open(): Promise<number>;
 }
 
-async function scripted(answer: RequestListener): Promise<Scripted> {
-  const pair = authority.issue({ commonName: "server", ipAddresses: ["127.0.0.1"] });
+async function scripted(answer: RequestListener, ipAddresses = ["127.0.0.1"]): Promise<Scripted> {
+  const pair = authority.issue({ commonName: "server", ipAddresses });
   const server = createServer(pair, answer).listen(0, "127.0.0.1");
   let connections = 0;
   server.on("connection", () => connections++);
@@ -40,7 +45,8 @@ async function scripted(answer: RequestListener): Promise<Scripted> {
     rmSync(folder, { recursive: true, force: true });
   });
   const connection = new Connection({ host: "127.0.0.1", port: address.port }, folder);
-  return { connection, folder, connections: () => connections };
+  const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+  return { connection, folder, connections: () => connections, open };
 }
 
 async function text(connection: Connection, request: Partial<ApiRequest> = {}): Promise<string> {
@@ -63,12 +69,37 @@ describe("a connection to the API server", () => {
     expect(connections()).toBe(1);
   });
 
+  it("keeps one connection of two that were in use at the same time", async () => {
+    let release = () => {};
+    const { connection, connections, open } = await scripted((request, response) => {
+      if (request.url !== "/slow") return void response.end("quick");
+      release = () => void response.end("slow");
+    });
+    const slow = text(connection, { path: "/slow" });
+    await sleep(100);
+    expect(await text(connection)).toBe("quick");
+    expect(await text(connection)).toBe("quick");
+    release();
+    expect(await slow).toBe("slow");
+    await sleep(100);
+    expect([connections(), await open()]).toEqual([2, 1]);
+    expect(await text(connection)).toBe("quick");
+    expect(connections()).toBe(2);
+  });
+
   it("trusts a CA that was rotated under it, and nobody else's", async () => {
     const { connection, folder } = await scripted((_request, response) => void response.end("ok"));
     writeFileSync(join(folder, "ca.crt"), createAuthority("somebody else").cert);
     await expect(text(connection)).rejects.toThrow(/SIGNATURE|UNABLE_TO_VERIFY/);
     writeFileSync(join(folder, "ca.crt"), authority.cert);
     expect(await text(connection)).toBe("ok");
+  });
+
+  it("trusts no server that the CA knows under another address, and tells it no token", async () => {
+    const answer = vi.fn();
+    const { connection } = await scripted(answer, ["127.0.0.2"]);
+    await expect(text(connection)).rejects.toThrow("ERR_TLS_CERT_ALTNAME_INVALID");
+    expect(answer).not.toHaveBeenCalled();
   });
 
   it("fails when there never was a token", async () => {

@@ -1,0 +1,51 @@
+// As much of bun's own sockets as the agent uses. They are what keeps it small: the same agent on node:https holds a third more
+// memory and takes four times the CPU time to start (docs/performance.md).
+declare module "bun" {
+  export interface Socket<Data> {
+    data: Data;
+    /** How many bytes the kernel took. The rest is for the next `drain`. */
+    write(bytes: string | Uint8Array): number;
+    /** Sends the last bytes, and closes. */
+    end(bytes?: string): number;
+    /** Closes without a word. */
+    terminate(): void;
+    /** Seconds without a sign of life until `timeout` is called; 0 is for ever. */
+    timeout(seconds: number): void;
+    setKeepAlive(enable: boolean, initialDelayMs: number): boolean;
+  }
+
+  export interface SocketHandler<Data> {
+    open?(socket: Socket<Data>): void;
+    data(socket: Socket<Data>, piece: Uint8Array): void;
+    drain?(socket: Socket<Data>): void;
+    close?(socket: Socket<Data>): void;
+    error?(socket: Socket<Data>, error: Error): void;
+    timeout?(socket: Socket<Data>): void;
+    /** TLS only. Whether the chain and the name of the certificate are good; bun leaves the connection open if they are not. */
+    handshake?(socket: Socket<Data>, isGood: boolean, error: Error | null): void;
+    connectError?(socket: Socket<Data>, error: Error): void;
+  }
+
+  export function file(path: string): {
+    text(): Promise<string>;
+    exists(): Promise<boolean>;
+    delete(): Promise<void>;
+  };
+
+  export function write(path: string, text: string): Promise<number>;
+
+  type Place = { readonly hostname: string; readonly port: number } | { readonly unix: string };
+
+  /** Throws when the place is taken. */
+  export function listen<Data>(options: Place & { readonly socket: SocketHandler<Data> }): {
+    stop(force?: boolean): void;
+  };
+
+  export function connect<Data>(
+    options: Place & {
+      readonly data?: Data;
+      readonly tls?: { readonly ca: string; readonly rejectUnauthorized: true };
+      readonly socket: SocketHandler<Data>;
+    },
+  ): Promise<Socket<Data>>;
+}

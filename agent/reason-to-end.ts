@@ -1,0 +1,23 @@
+// Why an agent must not go on holding the barrier, from what the API server says of its Pod. Pure.
+import { asList, asMap, asText } from "../src/api/fields.ts";
+import { AGENT } from "../src/api/names.ts";
+
+/** Undefined while it may go on. `startedAt` is when this agent started, by the clock of its node, as everything in the Pod's status. */
+export function reasonToEnd(pod: unknown, startedAt: number): string | undefined {
+  // The kubelet reports whole seconds. What started in the same second is not of interest: whoever did not wait was started by a kubelet or
+  // runtime that has been restarted since, which takes longer.
+  const second = Math.floor(startedAt / 1000) * 1000;
+  const { metadata, spec, status } = asMap(pod);
+  // The kubelet cannot end the Pod while it waits for the barrier.
+  if (asText(asMap(metadata)["deletionTimestamp"]) !== undefined) return "the Pod is being deleted";
+  // Webhooks for Pods may put containers in front of the agent, which wait for nothing.
+  const initContainers = asList(asMap(spec)["initContainers"]).map((container) => asText(asMap(container)["name"]));
+  const excused = initContainers.slice(0, initContainers.indexOf(AGENT.container) + 1);
+  const { initContainerStatuses, containerStatuses } = asMap(status);
+  const early = [...asList(initContainerStatuses), ...asList(containerStatuses)].map(asMap).find(({ name, state }) => {
+    const began = Date.parse(asText(asMap(asMap(state)["running"])["startedAt"]) ?? "");
+    return !excused.includes(asText(name)) && began > second;
+  });
+  // A kubelet or a container runtime that was restarted does not run the hook again.
+  return early && `the container ${asText(early["name"])} did not wait for the barrier`;
+}

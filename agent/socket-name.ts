@@ -1,0 +1,13 @@
+/**
+ * Where an agent holds the barrier of its Pod: a socket in the folder of shared memory, which a Pod has for itself whatever network it uses,
+ * and which only the agent's own user may connect to. The UID is for Pods that share that folder with their node (`hostIPC`).
+ */
+export function socketOf(podUid: string): string {
+  return `/dev/shm/reprise-agent-${podUid}`;
+}
+
+/** Said when the barrier has lifted. */
+export const LIFTED = "lifted\n";
+
+/** Said from time to time before: the API server has just confirmed that the Pod may go on waiting. */
+export const WAIT_ON = "wait on\n";

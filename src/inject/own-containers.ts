@@ -1,0 +1,14 @@
+// Which containers of a Pod are injected, and which are its user's. Pure.
+import type { Json, JsonObject } from "../api/admission.ts";
+import { AGENT } from "../api/names.ts";
+import { isObject, listAt } from "./json.ts";
+
+export function isOurName(name: Json | undefined): boolean {
+  return name === AGENT.container;
+}
+
+/** Everything else that runs in the Pod. */
+export function usersContainers(podSpec: JsonObject): JsonObject[] {
+  const containers = [...listAt(podSpec, "initContainers"), ...listAt(podSpec, "containers")].filter(isObject);
+  return containers.filter(({ name }) => !isOurName(name));
+}

@@ -1,0 +1,189 @@
+// What can happen to a Pod that waits at the barrier, on real kubelets. The kubelet does nothing else for it meanwhile: it waits for
+// the agent's hook.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { waitFor } from "../cluster/proc.ts";
+import { type GroupState, type PodState, TrainingGroup } from "./group.ts";
+import { ownProcesses } from "./own-processes.ts";
+import { type Installation, install, UNDETERRED } from "./reprise.ts";
+
+// Several waits in one test, each with a limit of its own that says what it waited for.
+vi.setConfig({ testTimeout: 300_000 });
+
+/** As in agent/gate.ts. */
+const GATE_PATIENCE_MS = 60_000;
+
+/** After this long bun ends a connection on which nothing is received, unless it is told not to. */
+const IDLE_CONNECTION_MS = 120_000;
+
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await install({}, UNDETERRED);
+});
+
+afterAll(async () => {
+  await installation?.end();
+});
+
+/** Two Pods at the barrier, on node-2, and a third without a node, which they wait for. */
+class Waiting {
+  readonly group: TrainingGroup;
+  readonly pods: readonly PodState[];
+  readonly #label: string;
+
+  private constructor(group: TrainingGroup, pods: readonly PodState[], label: string) {
+    this.group = group;
+    this.pods = pods;
+    this.#label = label;
+  }
+
+  static async start(name: string, serviceAccountName = "default"): Promise<Waiting> {
+    const label = `example.com/${name}`;
+    const group = await TrainingGroup.start(installation, name, {
+      stages: { early: 2, late: 1 },
+      podSpec: {
+        early: { nodeSelector: { "kubernetes.io/hostname": "node-2" }, serviceAccountName },
+        late: { nodeSelector: { [label]: "yes" }, serviceAccountName },
+      },
+    });
+    const { pods } = await group.reached("waits at the barrier", (state) => atBarrier(state).length === 2);
+    return new Waiting(group, pods, label);
+  }
+
+  get victim(): PodState {
+    const [victim] = this.pods;
+    if (victim === undefined) throw new Error("there is a Pod");
+    return victim;
+  }
+
+  /** Waits until other processes than these hold the barrier of the victim. */
+  async isBack(than: ReturnType<typeof ownProcesses>): Promise<void> {
+    await waitFor("the Pod is back at the barrier", 60_000, () => {
+      const { agent, gate } = ownProcesses(this.victim.uid);
+      return agent !== undefined && gate !== undefined && agent !== than.agent && gate !== than.gate;
+    });
+  }
+
+  /** Lets the third one start, and waits until all run. */
+  async complete(): Promise<GroupState> {
+    const { kubectl } = installation;
+    expect((await this.group.pods()).filter(({ worker }) => worker.running)).toEqual([]);
+    await kubectl(["label", "node", "node-1", `${this.#label}=yes`]);
+    const running = await this.group.restarted(1);
+    expect(running).toMatchObject({ restarts: 0, history: [] });
+    return running;
+  }
+}
+
+function atBarrier({ pods }: GroupState): PodState[] {
+  return pods.filter(({ uid, epoch }) => epoch === 1 && ownProcesses(uid).gate !== undefined);
+}
+
+function uids({ pods }: Pick<GroupState, "pods">): string[] {
+  return pods.map(({ uid }) => uid);
+}
+
+describe.concurrent("a Pod at the barrier", () => {
+  test.each(["agent", "gate"] as const)(
+    "comes back to it when its %s dies, and no restart is counted",
+    async (part) => {
+      const waiting = await Waiting.start(`dying-${part}`);
+      const before = ownProcesses(waiting.victim.uid);
+      process.kill(before[part] ?? 0, "SIGKILL");
+      await waiting.isBack(before);
+      expect(uids(await waiting.complete())).toEqual(uids(waiting));
+      await waiting.group.delete();
+    },
+  );
+
+  test("waits as long as it takes: longer than its gate would without a word, or their connection by itself", async () => {
+    const waiting = await Waiting.start("patient");
+    const before = ownProcesses(waiting.victim.uid);
+    await sleep(Math.max(GATE_PATIENCE_MS, IDLE_CONNECTION_MS) + 20_000);
+    expect(ownProcesses(waiting.victim.uid)).toEqual(before);
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+
+  test("starts anew when nobody lets its agent ask, and its status says what was wrong", async () => {
+    const { kubectl, namespace } = installation;
+    // Of its own: what one group's agents may do, all with their account may.
+    await kubectl(["-n", namespace, "create", "serviceaccount", "shut-out"]);
+    const waiting = await Waiting.start("shut-out", "shut-out");
+    const { name } = waiting.victim;
+    const bindings = await kubectl(["-n", namespace, "get", "rolebindings", "-o", "name"]);
+    const own = bindings.split("\n").filter((binding) => binding.includes("shut-out"));
+    await kubectl(["-n", namespace, "delete", ...own]);
+    const message = "jsonpath={.status.initContainerStatuses[0]..terminated.message}";
+    await waitFor("the Pod's status says it", GATE_PATIENCE_MS + 60_000, async () => {
+      const said = await kubectl(["-n", namespace, "get", "pod", name, "-o", message]);
+      return /its gate ended before the barrier lifted; API server: 403 .*cannot patch resource "pods"/.test(said);
+    });
+    await waiting.group.delete();
+    // Its agent cannot know that the Pod is deleted.
+    await waitFor(
+      "the Pods are gone",
+      GATE_PATIENCE_MS + 30_000,
+      async () => (await waiting.group.pods()).length === 0,
+    );
+  });
+
+  test.each([
+    ["deleted", "leaving", []],
+    ["deleted by force", "forced", ["--force", "--grace-period=0"]],
+  ])("goes soon when it is %s, and its replacement joins the others", async (_how, group, force) => {
+    const { kubectl, namespace } = installation;
+    const waiting = await Waiting.start(group);
+    const { name, uid } = waiting.victim;
+    // Longer than its grace period and the longest pause between two questions of its agent.
+    await kubectl(["-n", namespace, "delete", "pod", name, "--timeout=30s", ...force]);
+    await waitFor("nothing of it runs", 30_000, () => {
+      const { agent, gate } = ownProcesses(uid);
+      return agent === undefined && gate === undefined;
+    });
+    await waiting.group.reached("waits again", (state) => atBarrier(state).length === 2);
+    const running = await waiting.complete();
+    expect(uids(running)).not.toContain(uid);
+    await waiting.group.delete();
+  });
+
+  test("goes soon when its JobSet is suspended, and starts when it is resumed", async () => {
+    const waiting = await Waiting.start("suspended");
+    await waiting.group.suspend(true);
+    await waiting.group.gone();
+    await waiting.group.suspend(false);
+    await waiting.group.reached("waits again", (state) => atBarrier(state).length === 2);
+    await waiting.complete();
+    await waiting.group.delete();
+  });
+});
+
+describe("a node with Pods at the barrier", () => {
+  test("its kubelet is killed: no worker starts when it is back, and the Pods come back to the barrier", async () => {
+    const { cluster } = installation;
+    const waiting = await Waiting.start("kubelet-dies");
+    const before = ownProcesses(waiting.victim.uid);
+    process.kill(cluster.program("kubelet-2").pid, "SIGKILL");
+    await waitFor("gate and agent end with it", 20_000, () => {
+      const { agent, gate } = ownProcesses(waiting.victim.uid);
+      return agent === undefined && gate === undefined;
+    });
+    await cluster.startAgain("kubelet-2");
+    await waiting.isBack(before);
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+
+  test("its container runtime is killed: the Pods come back to the barrier, and a worker that started is stopped again", async () => {
+    const { cluster } = installation;
+    const waiting = await Waiting.start("runtime-dies");
+    const before = ownProcesses(waiting.victim.uid);
+    process.kill(cluster.program("containerd-2").pid, "SIGKILL");
+    await cluster.startAgain("containerd-2");
+    await waiting.isBack(before);
+    await waiting.group.reached("has no worker", ({ pods }) => pods.every(({ worker }) => !worker.running));
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+});

@@ -1,0 +1,31 @@
+// The agent of a Pod and its gate, as processes of this machine. While they wait at the barrier the kubelet reports nothing of their
+// Pod, so this is the only way to find them then.
+import { readFileSync } from "node:fs";
+import { AGENT, AGENT_ENV } from "../../src/api/names.ts";
+import { allPids } from "../cluster/proc.ts";
+
+export interface OwnProcesses {
+  readonly agent: number | undefined;
+  readonly gate: number | undefined;
+}
+
+export function ownProcesses(podUid: string): OwnProcesses {
+  const own = allPids().filter((pid) => read(pid, "environ").includes(`${AGENT_ENV.podUid}=${podUid}`));
+  const running = (...command: readonly string[]) => own.find((pid) => read(pid, "cmdline").join() === command.join());
+  return { agent: running(AGENT.binary), gate: running(AGENT.binary, AGENT.gateCommand) };
+}
+
+/** As it is called in a Pod's status, without the runtime's prefix. */
+export function containerOf(pid: number | undefined): string {
+  return pid === undefined ? "" : (/[0-9a-f]{64}/.exec(read(pid, "cgroup").join())?.[0] ?? "");
+}
+
+function read(pid: number, file: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8")
+      .split("\0")
+      .filter((part) => part !== "");
+  } catch {
+    return []; // Ended meanwhile.
+  }
+}
