@@ -4,10 +4,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { waitForJobSet } from "../cluster/parts/jobset.ts";
 import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
-import { loseNode, wakeNode } from "./lost-node.ts";
+import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { ownProcesses } from "./own-processes.ts";
 import { type Installation, install } from "./reprise.ts";
 
@@ -141,9 +142,42 @@ describe("a controller that is killed", () => {
   });
 });
 
+test("a node that is drained: its Pods move to another one, those that are there stay, and nothing is counted", async () => {
+  const { kubectl, client } = installation;
+  // This one was lost before.
+  await nodesAreBack(client);
+  const shape = {
+    stages: { movers: 2, stayers: 2 },
+    maxRestarts: 0,
+    podSpec: { movers: { affinity: preferring("node-2") }, stayers: { affinity: preferring("node-1") } },
+  };
+  const group = await TrainingGroup.start(installation, "drained", shape);
+  const before = await group.running();
+  expect(nodesOf(before)).toEqual(["node-2", "node-2", "node-1", "node-1"]);
+  try {
+    await kubectl(["drain", "node-2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"]);
+    const after = await group.restartedSince(before.syncedEpoch);
+    expect(nodesOf(after)).toEqual(["node-1", "node-1", "node-1", "node-1"]);
+    const stayers = before.pods.filter(({ stage }) => stage === "stayers");
+    expect(kept(before, after)).toEqual(stayers.map(({ name }) => name));
+    expect(after.restarts).toBe(0);
+    // One, or two where the second Pod was evicted when the first had been replaced already.
+    expect([1, 2]).toContain(after.history.length);
+    for (const record of after.history)
+      expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
+  } finally {
+    await kubectl(["uncordon", "node-2"]);
+  }
+  await group.delete();
+  // It may have been on that node as well.
+  await waitForJobSet(kubectl);
+});
+
 /** Longer than a leader may lead unrenewed (10 s), a Lease lasts (15 s), or a silent node counts as ready (20 s here). */
 const OUTAGE_MS = 30_000;
 
+// The last one: for minutes afterwards the watches of Kubernetes' own controllers may pause. A Job whose Pods are deleted before it has
+// seen them replaces them after five minutes, and nodes that report count as lost.
 test("the API server is gone for 30 s in the middle of a restart, and its leading controller dies: workers of other groups run on, another controller completes the restart, and it counts once", async () => {
   const { cluster, reprise } = installation;
   const [group, bystander] = await Promise.all([
@@ -181,37 +215,6 @@ async function noLeader(): Promise<void> {
   const before = ends();
   await waitFor("the controller stops leading", 60_000, () => ends() > before);
 }
-
-// The last one: it takes away whatever else runs on that node, JobSet's own controller perhaps.
-test("a node that is drained: its Pods move to another one, those that are there stay, and nothing is counted", async () => {
-  const { kubectl } = installation;
-  const shape = {
-    stages: { movers: 2, stayers: 2 },
-    maxRestarts: 0,
-    podSpec: { movers: { affinity: preferring("node-2") }, stayers: { affinity: preferring("node-1") } },
-  };
-  // JobSet's controller does not survive an outage like the one before, and is back a little later.
-  const group = await waitFor("JobSet takes the group", 120_000, () => {
-    return TrainingGroup.start(installation, "drained", shape);
-  });
-  const before = await group.running();
-  expect(nodesOf(before)).toEqual(["node-2", "node-2", "node-1", "node-1"]);
-  try {
-    await kubectl(["drain", "node-2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"]);
-    const after = await group.restartedSince(before.syncedEpoch);
-    expect(nodesOf(after)).toEqual(["node-1", "node-1", "node-1", "node-1"]);
-    const stayers = before.pods.filter(({ stage }) => stage === "stayers");
-    expect(kept(before, after)).toEqual(stayers.map(({ name }) => name));
-    expect(after.restarts).toBe(0);
-    // One, or two where the second Pod was evicted when the first had been replaced already.
-    expect([1, 2]).toContain(after.history.length);
-    for (const record of after.history)
-      expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
-  } finally {
-    await kubectl(["uncordon", "node-2"]);
-  }
-  await group.delete();
-});
 
 function nodesOf({ pods }: GroupState): readonly string[] {
   return pods.map(({ node }) => node);

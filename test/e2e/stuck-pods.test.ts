@@ -12,7 +12,7 @@ import { hasStatus } from "../../src/kube/api-error.ts";
 import { JSON_PATCH } from "../../src/kube/client.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, TrainingGroup } from "./group.ts";
-import { loseNode, wakeNode } from "./lost-node.ts";
+import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // Several waits in one test, each with a limit of its own that says what it waited for.
@@ -162,11 +162,11 @@ describe("a node is lost for long", () => {
 describe("nodes that come back", () => {
   afterEach(async () => {
     for (const index of [1, 2]) wakeNode(installation.cluster, index);
-    await nodesAreBack();
+    await nodesAreBack(installation.client);
   });
 
   test("before the threshold: their kubelets end their Pods, and nobody else", async () => {
-    await nodesAreBack();
+    await nodesAreBack(installation.client);
     const group = await startSpread("back-in-time", { [CONSENT]: "true" });
     const before = await group.running();
     const lost = before.pods.find(({ node }) => node === "node-2");
@@ -300,14 +300,6 @@ async function eventsOf(namespace: string, uid: string): Promise<{ reason: strin
     .map(asMap)
     .filter((event) => asMap(event["regarding"])["uid"] === uid)
     .map(({ reason, note }) => ({ reason: asText(reason) ?? "", note: asText(note) ?? "" }));
-}
-
-/** Reachable, and free of every taint that their absence brought: Pods are spread only over nodes without one. */
-async function nodesAreBack(): Promise<void> {
-  await waitFor("every node takes Pods again", 60_000, async () => {
-    const specs = (await nodes()).map((node) => asMap(asMap(node)["spec"]));
-    return specs.every((spec) => asList(spec["taints"]).length === 0);
-  });
 }
 
 async function nodes(): Promise<readonly unknown[]> {
