@@ -9,7 +9,7 @@ import { type AgentContext, checkAgentName } from "./agent.ts";
 import { additionsBuilder } from "./build.ts";
 import { checkRuleName, withFailJobSetRule } from "./failure-policy.ts";
 import { type FindPolicy, readInputs, shown } from "./inputs.ts";
-import { checkPodFailureRules, checkSlots } from "./job.ts";
+import { checkPodFailureRules, checkSlots, checkSuccessPolicy } from "./job.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "./json.ts";
 import { Overwrites } from "./overwrites.ts";
 import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
@@ -149,6 +149,7 @@ function checkTemplate({ index, template, workers }: Participant, { inputs }: Ag
     checkVolumeName(podSpec, index),
     checkOperatingSystem(podSpec, index),
     checkSlots(job, index),
+    checkSuccessPolicy(job, index),
     checkPodFailureRules(job, index, inputs.policy.fail.length > 0 ? workers.length : 0),
   ].flatMap(present);
 }

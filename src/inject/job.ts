@@ -1,6 +1,6 @@
 // The fields of the Job: who replaces a lost Pod, and when. Pure.
 import type { Finding, Json, JsonObject } from "../api/admission.ts";
-import { MAX_INT32 } from "../api/names.ts";
+import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { MAX_POD_FAILURE_RULES } from "../policy/compile.ts";
 import { isAbsent, listAt, objectAt, withAppended, withDefault, withField, withList, withObject } from "./json.ts";
 import type { Overwrites } from "./overwrites.ts";
@@ -83,6 +83,21 @@ export function checkSlots(job: JsonObject, index: number): Finding | undefined 
     rule: "completions",
     path: `${jobPath(index)}.completions`,
     message: `${found}; all Pods of a group run at the same time, so set both to the number of Pods`,
+  };
+}
+
+/**
+ * With a success policy a Job deletes its other Pods as soon as some have succeeded, and says why only afterwards: to the group they are lost,
+ * and it would restart, or fail, because it has succeeded.
+ */
+export function checkSuccessPolicy({ successPolicy }: JsonObject, index: number): Finding | undefined {
+  if (isAbsent(successPolicy)) return undefined;
+  return {
+    rule: "success-policy",
+    path: `${jobPath(index)}.successPolicy`,
+    message:
+      "ends Pods of the group while others still run, which cannot be told from a failure; remove it and let every Pod exit with 0, " +
+      `or leave this replicatedJob out of ${ANNOTATION.replicatedJobs}`,
   };
 }
 

@@ -159,6 +159,12 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     path: `${jobPath}.completions`,
     says: /4 completions, but parallelism is 2/,
   },
+  "success-policy": {
+    pass: plain().build(),
+    fail: plain({ job: { successPolicy: { rules: [{ succeededIndexes: "0" }] } } }).build(),
+    path: `${jobPath}.successPolicy`,
+    says: /ends Pods of the group while others still run.*reprise\.dev\/replicated-jobs/,
+  },
   "agent-name": {
     pass: done,
     fail: plain({ containers: [container(AGENT.container)] }).build(),

@@ -31,6 +31,7 @@ import {
   nodeLossGrace,
   participation,
   ruleLimit,
+  successPolicy,
   toggle,
 } from "./rules/refusals.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
@@ -56,6 +57,7 @@ export const RULES: readonly Rule[] = [
   misplacedKeys,
   restartBudget,
   completions,
+  successPolicy,
   agentName,
   tokenPrivate,
   linuxOnly,

@@ -76,6 +76,12 @@ export const completions = refusal(
   "every Pod of the group runs at the same time",
 );
 
+export const successPolicy = refusal(
+  "success-policy",
+  "Participating Jobs have no `successPolicy`: the group succeeds when every Pod has. The JobSet's own `successPolicy` may say which replicatedJobs matter.",
+  "no Job ends Pods of the group early",
+);
+
 export const ruleLimit = refusal(
   "rule-limit",
   "With those of injection there are at most 20 restartPolicyRules per container and 20 podFailurePolicy rules per Job, as Kubernetes allows.",
