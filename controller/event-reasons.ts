@@ -63,7 +63,8 @@ export const EVENT_TEXTS = {
   EpochIgnored: {
     on: "Pod",
     type: "Warning",
-    meaning: "The Pod has an epoch that no agent wrote. It does not count.",
+    meaning:
+      "The Pod has an epoch that no agent wrote. It does not count, and a Pod that the group waits for in vain is replaced.",
   },
   ForcefullyDeleted: {
     on: "Pod",

@@ -11,6 +11,7 @@ import {
 } from "../../src/api/in-place-restart.ts";
 import { latencyHistogram, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
+import { EVENT_TEXTS } from "../event-reasons.ts";
 
 /** What is watched, as the metrics and the log call it. */
 export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
@@ -27,6 +28,8 @@ export interface Readings {
 
 export interface ControllerMetrics {
   decided(kind: Decision["kind"]): void;
+  /** Something was told to people, by an Event of this reason. */
+  told(reason: string): void;
   /** A status was replaced by another. */
   written(before: InPlaceRestartStatus | undefined, after: InPlaceRestartStatus): void;
   /** `conflict`: the view was old, which the next look mends. */
@@ -72,6 +75,12 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
     labelNames: ["cause", "counted"] as const,
     registers,
   });
+  const told = new Counter({
+    name: "reprise_controller_events_total",
+    help: "What was told about JobSets and Pods, by the reason of its Event.",
+    labelNames: ["reason"] as const,
+    registers,
+  });
   const escalations = new Counter({
     name: "reprise_controller_escalations_total",
     help: "Failures about which more was done than a restart in place, by what was done.",
@@ -105,6 +114,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   for (const cause of RESTART_REASONS) {
     for (const counted of ["true", "false"]) restarts.labels({ cause, counted }).inc(0);
   }
+  for (const reason of Object.keys(EVENT_TEXTS)) told.labels({ reason }).inc(0);
   for (const action of ESCALATIONS) escalations.labels({ action }).inc(0);
   for (const { part } of PARTS) recovery.zero({ part });
   for (const why of ["conflict", "error"]) failures.labels({ why }).inc(0);
@@ -112,6 +122,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
 
   return {
     decided: (kind) => decisions.labels({ kind }).inc(),
+    told: (reason) => told.labels({ reason }).inc(),
     written(before, after) {
       const [was, is] = [before?.history.at(-1), after.history.at(-1)];
       if (is === undefined) return;

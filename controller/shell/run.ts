@@ -7,7 +7,7 @@ import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
+import { EventRecorder, type Occurrence } from "../../src/kube/events.ts";
 import { LeaderElection, type LeaderTiming } from "../../src/kube/leader.ts";
 import { Prerequisites } from "../../src/kube/prerequisites.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
@@ -66,7 +66,14 @@ export async function runController(options: ControllerOptions): Promise<Running
     reportingInstance: identity,
     onError: (error) => log.warn({ err: error }, "an Event could not be recorded"),
   });
-  const record = recorder.record.bind(recorder);
+  /** Whatever is told has one name: in the Event, the metric and the log. */
+  const record = (occurrence: Occurrence) => {
+    const { reason, note, regarding, type } = occurrence;
+    const { kind, namespace, name } = regarding;
+    log[type === "Warning" ? "warn" : "info"]({ reason, kind, namespace, name }, note);
+    metrics.told(reason);
+    recorder.record(occurrence);
+  };
   const surroundings = new ObservedSurroundings(options.stuckPods, now());
   const groups = new Groups({ onChange: (key) => queue.add(key), now, surroundings });
   const rescue = new Rescue({

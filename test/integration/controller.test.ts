@@ -313,6 +313,7 @@ it("restarts the group when a worker fails, counts it once, and says what happen
   const metrics = await metricsOf(controllers.get(await leaderIdentity()));
   expect(metrics).toContain('reprise_controller_restarts_total{cause="ContainerExited",counted="true"} 1');
   expect(metrics).toContain('reprise_controller_recovery_seconds_count{part="total"} 1');
+  expect(metrics).toContain('reprise_controller_events_total{reason="RestartedInPlace"} 1');
 });
 
 it("fails the JobSet when its budget is spent, and JobSet's own controller ends the Jobs", async () => {
