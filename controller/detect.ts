@@ -18,7 +18,7 @@ export interface Finding {
 export interface PodContext {
   /** Of the Pod's workers, by their names. */
   readonly exits: Readonly<Record<string, ExitClasses>>;
-  /** The Pod's Job is being deleted or has failed: JobSet recreates it and counts that itself. */
+  /** The Pod's Job is being deleted, has failed or is suspended: JobSet counts itself what it recreates, and a suspension is no failure. */
   readonly jobEnds: boolean;
 }
 

@@ -351,6 +351,47 @@ describe("a Pod that fails after another of its replicatedJob has succeeded", ()
     expect(fail(scene, B).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
   });
 
+  describe("where JobSet has no recreation left", () => {
+    const failurePolicy = { maxRestarts: 0, restartStrategy: "Recreate" } as const;
+    const done = { completedIndexes: [{ first: 0, last: 0 }], succeeded: 1 };
+    const partlyDone = () => {
+      return runningScene({ failurePolicy }).pod(A, { phase: "Succeeded" }).job("workers-0", done).settle();
+    };
+
+    it("starts again by itself when it was evicted, and nothing is counted", () => {
+      const scene = partlyDone()
+        .pod(B, { deletion: DELETED, conditions: [DISRUPTED] })
+        .settle();
+      expect(comeBack(scene.forgetPod(B), `${B}#2`).status).toMatchObject({
+        syncedEpoch: 2,
+        restarts: 0,
+        history: [{ cause: { reason: "Disruption" }, action: "RestartInPlace" }],
+      });
+    });
+
+    it("starts again by itself when the InPlaceRestart was lost", () => {
+      const scene = partlyDone().loseObject().settle();
+      expect(scene.group.jobs.get("workers-0")?.job.activeDeadlineSeconds).toBeUndefined();
+      expect(comeBack(scene, B).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+    });
+
+    it("starts again by itself after a suspension that no controller has seen", () => {
+      const scene = partlyDone().forgetPod(A).forgetPod(B);
+      scene.now += 60_000;
+      const lastTransitionTime = new Date(scene.now).toISOString();
+      const resumed = { type: "Suspended", status: "False", reason: "", message: "", lastTransitionTime } as const;
+      scene.changeJobSet({ conditions: [resumed] }).restartController();
+      expect(comeBack(scene, `${B}#2`).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+      expect(scene.group.jobs.get("workers-0")?.job.activeDeadlineSeconds).toBeUndefined();
+    });
+  });
+
+  it("takes a recreation with it when it was evicted, where there is one", () => {
+    const scene = runningScene().pod(A, { phase: "Succeeded" }).settle();
+    scene.pod(B, { deletion: DELETED, conditions: [DISRUPTED] }).settle();
+    expect(scene.status.history).toMatchObject([{ action: "RecreateJobSet", counted: false }]);
+  });
+
   it("restarts in place when all of an earlier replicatedJob is done, and nothing of its own", () => {
     const scene = new Scene({ prepare: { pods: 1 }, workers: { pods: 1 } }).settle().job("prepare-0").job("workers-0");
     scene.at(1, "prepare-0/0", A).settle().runs("a", "prepare-0/0", A).settle();

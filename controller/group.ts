@@ -56,6 +56,8 @@ export interface StageTally {
   readonly stage: Stage;
   /** Jobs that exist and may run Pods. */
   startedJobs: number;
+  /** Slots of those Jobs, which may be more or fewer than their template says: the size of an Indexed Job may be changed while it runs. */
+  startedSlots: number;
   /** Slots that are done, and slots that are done or hold a live Pod. */
   done: number;
   occupied: number;
@@ -75,6 +77,7 @@ export interface Loss extends Finding {
   readonly job: string;
   /** Job and index, such as "train-workers-0/1": the same in every Job that JobSet makes in the place of this one. */
   readonly slot: string;
+  readonly index: number;
   /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
   readonly runSeenAt?: number;
   /** When the evidence was seen, in milliseconds since 1970. */
@@ -87,11 +90,16 @@ export interface Group {
   stages: ReadonlyMap<string, StageTally>;
   /** By UID. */
   readonly jobs: Map<string, ChildJob>;
+  /** Their UIDs: the Job that JobSet makes in the place of another has its name. */
+  readonly jobsByName: Map<string, Set<string>>;
   readonly members: Map<string, Member>;
   /** UIDs of the Pods that a Job controls, by the Job's UID, whether or not the Job is known yet. */
   readonly podsByJob: Map<string, Set<string>>;
   /** By the UID of the Pod, first seen first: the first is the one to blame. */
   readonly losses: Map<string, Loss>;
+  /** UIDs of the Pods with a loss, by its slot and by its Job. */
+  readonly lossesBySlot: Map<string, Set<string>>;
+  readonly lossesByJob: Map<string, Set<string>>;
   /** Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
   /** Pods that end, and that the next epoch waits for; also those whose Job is not known. */
@@ -116,9 +124,12 @@ export function newGroup(surroundings: Surroundings = CALM): Group {
     jobSet: undefined,
     stages: new Map(),
     jobs: new Map(),
+    jobsByName: new Map(),
     members: new Map(),
     podsByJob: new Map(),
     losses: new Map(),
+    lossesBySlot: new Map(),
+    lossesByJob: new Map(),
     malformed: new Set(),
     ending: new Set(),
     surroundings,
@@ -135,6 +146,7 @@ export function newTally(stage: Stage): StageTally {
   return {
     stage,
     startedJobs: 0,
+    startedSlots: 0,
     done: 0,
     occupied: 0,
     epochs: new Map(),

@@ -15,7 +15,7 @@ export type JobStanding = "counts" | "ending" | "outside";
 export function standingOfJob(job: Job, jobSet: JobSet | undefined, tally: StageTally | undefined): JobStanding {
   if (jobSet === undefined || job.controller?.uid !== jobSet.uid || tally?.stage.participates !== true)
     return "outside";
-  return isRecreated(job) || job.suspended ? "ending" : "counts";
+  return isPaused(job) ? "ending" : "counts";
 }
 
 /**
@@ -29,6 +29,11 @@ export function standingOfUnknownJob({ injected, jobSetUid }: Pod, jobSet: JobSe
 /** JobSet deletes a Job only to make it anew (or at its own end), and counts that itself. */
 export function isRecreated(job: Job): boolean {
   return job.deletionTimestamp !== undefined || job.outcome === "Failed";
+}
+
+/** Whether its Pods go and it makes no others for now: it is recreated, or suspended, by itself or with its JobSet. */
+export function isPaused(job: Job): boolean {
+  return isRecreated(job) || job.suspended;
 }
 
 export function standingOfPod(pod: Pod, job: JobStanding): Standing {

@@ -3,6 +3,7 @@
 import type { Pod } from "../src/api/pod.ts";
 import { clip } from "./clip.ts";
 import type { ChildJob, Group, StageTally } from "./group.ts";
+import { participants } from "./startup-order.ts";
 
 /** As many as fit into an Event's 1 KB note, or a condition of the same length, with a reason each. */
 const MAX_NAMED = 5;
@@ -18,9 +19,12 @@ interface Missing {
   readonly why: string;
 }
 
-/** Of a group at its barrier: also Pods that have no place in the next epoch, and have to end before it. */
-export function describeAwaited(group: Group, stages: readonly StageTally[], epoch: number): string {
-  return describe([...leftBehind(group), ...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
+/** Of a group at its barrier: also who has to end, or to come to the next epoch, before it begins, although he has no place in it yet. */
+export function describeAwaited(group: Group, due: readonly StageTally[], epoch: number): string {
+  const slots = missingSlots(group, due, epoch);
+  const named = new Set(slots.map(({ who }) => who));
+  const others = [...ending(group), ...stragglers(group, due, epoch)].filter(({ who }) => !named.has(who));
+  return describe([...others, ...absentJobs(due), ...slots]);
 }
 
 /** Such as "2 missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
@@ -36,13 +40,29 @@ function describe(missing: readonly Missing[]): string {
   return `${missing.length} missing: ${named}${more}`;
 }
 
-/** Pods whose Job is gone. Nobody replaces them; and who deletes a Job may leave its Pods running. */
-function leftBehind(group: Group): Missing[] {
+/** Of a Job that is gone nobody replaces them; and who deletes a Job may leave its Pods running. */
+function ending(group: Group): Missing[] {
   return [...group.ending].flatMap((uid) => {
     const pod = group.members.get(uid)?.pod;
-    if (pod === undefined || group.jobs.has(pod.controller?.uid ?? "")) return [];
-    const why = pod.deletion === undefined ? "its Job is gone and it still runs: delete it" : terminating(pod);
-    return { who: pod.name, why };
+    if (pod === undefined) return [];
+    const stays = group.jobs.has(pod.controller?.uid ?? "") ? "still runs, and its Job ends" : ORPHANED;
+    return { who: pod.name, why: pod.deletion === undefined ? stays : terminating(pod) };
+  });
+}
+
+const ORPHANED = "its Job is gone and it still runs: delete it";
+
+/** Pods of stages whose turn comes later: they may wait for the rest of their stage, but not in an epoch that has ended. */
+function stragglers(group: Group, due: readonly StageTally[], epoch: number): Missing[] {
+  const later = new Set(
+    participants(group)
+      .filter((tally) => !due.includes(tally))
+      .map(({ stage }) => stage.name),
+  );
+  if (later.size === 0) return [];
+  return [...group.members.values()].flatMap(({ pod, standing }) => {
+    const why = standing === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
+    return why === undefined ? [] : { who: pod.name, why };
   });
 }
 
@@ -60,21 +80,28 @@ function missingSlots(group: Group, stages: readonly StageTally[], epoch: number
   const missing: Missing[] = [];
   for (const child of group.jobs.values()) {
     if (!due.has(child.job.replicatedJob) || child.job.controller?.uid !== group.jobSet?.uid) continue;
+    const pods = podsByIndex(group, child);
     for (let index = 0; index < child.job.parallelism; index += 1)
-      missing.push(...missingSlot(group, child, index, epoch));
+      missing.push(...missingSlot(child, index, pods.get(index) ?? [], epoch));
   }
   return missing;
 }
 
-function missingSlot(group: Group, { job, slots }: ChildJob, index: number, epoch: number): Missing[] {
+/** Those that are there, or have to end first. */
+function podsByIndex(group: Group, { job }: ChildJob): ReadonlyMap<number, readonly Pod[]> {
+  const byIndex = new Map<number, Pod[]>();
+  for (const uid of group.podsByJob.get(job.uid) ?? []) {
+    const { pod, standing } = group.members.get(uid) ?? {};
+    if (pod?.completionIndex === undefined || (standing !== "live" && standing !== "ending")) continue;
+    const known = byIndex.get(pod.completionIndex);
+    if (known === undefined) byIndex.set(pod.completionIndex, [pod]);
+    else known.push(pod);
+  }
+  return byIndex;
+}
+
+function missingSlot({ job, slots }: ChildJob, index: number, pods: readonly Pod[], epoch: number): Missing[] {
   if (slots.get(index)?.done === true) return [];
-  const pods = [...(group.podsByJob.get(job.uid) ?? [])].flatMap((uid) => {
-    const member = group.members.get(uid);
-    const here = member?.pod.completionIndex === index;
-    return member !== undefined && here && (member.standing === "live" || member.standing === "ending")
-      ? member.pod
-      : [];
-  });
   if (pods.length === 0) return [{ who: `job ${job.name} index ${index}`, why: "no Pod yet" }];
   return pods.flatMap((pod) => {
     const why = reasonFor(pod, epoch);

@@ -32,6 +32,7 @@ describe("the numbers of a group", () => {
       {
         name: "workers",
         startedJobs: 0,
+        startedSlots: 0,
         done: 0,
         occupied: 0,
         unpublished: 0,
@@ -42,6 +43,42 @@ describe("the numbers of a group", () => {
       },
     ]);
     expect(scene.group.members.size + scene.group.podsByJob.size + scene.group.jobs.size).toBe(0);
+  });
+
+  it("cost nothing for a Job that is not of the group, however many slots it claims", () => {
+    const scene = new Scene();
+    const began = performance.now();
+    const plain = { controller: { kind: "JobSet", name: "plain", uid: "other" }, parallelism: 2_147_483_647 };
+    scene.job("workers-0", plain).job("workers-0", { ...plain, outcome: "Complete" });
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(scene.group.jobs.get("workers-0")?.slots.size).toBe(0);
+  });
+
+  it.each(["replicas", "pods"] as const)("cost no more per Pod of a restart when there are more %s", (more) => {
+    const perPod = (count: number) => {
+      const shape = more === "pods" ? { pods: count } : { pods: 1, replicas: count };
+      const scene = new Scene({ workers: shape }).settle();
+      const slots = Array.from({ length: count }, (_, index) => {
+        return more === "pods" ? `workers-0/${index}` : `workers-${index}/0`;
+      });
+      for (const job of new Set(slots.map((slot) => slot.split("/")[0] ?? ""))) scene.job(job);
+      scene.at(1, ...slots).settle();
+      for (const slot of slots) scene.runs("a", slot);
+      scene.settle();
+      const restart = (epoch: number) => {
+        const began = performance.now();
+        for (const slot of slots) scene.fails(slot, "a");
+        for (const slot of slots) scene.at(epoch, slot);
+        const took = performance.now() - began;
+        scene.settle();
+        for (const slot of slots) scene.runs("a", slot);
+        scene.settle();
+        return took;
+      };
+      return Math.min(restart(2), restart(3), restart(4)) / count;
+    };
+    perPod(200);
+    expect(perPod(4_000)).toBeLessThan(5 * perPod(200) + 0.005);
   });
 
   it("cost no more per Pod event in a large group than in a small one", () => {

@@ -7,9 +7,10 @@ import type { Pod } from "../src/api/pod.ts";
 import { type Finding, findFailure } from "./detect.ts";
 import { epochOf } from "./epochs.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
+import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom } from "./losses.ts";
 import {
+  isPaused,
   isReady,
-  isRecreated,
   isRunning,
   mayBeOld,
   restartsOf,
@@ -18,7 +19,7 @@ import {
   standingOfPod,
   standingOfUnknownJob,
 } from "./membership.ts";
-import { enterSlots, leaveSlots, slotName, tallyMember } from "./slots.ts";
+import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 
 export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
@@ -26,7 +27,7 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   const stages = jobSet === undefined ? [] : stagesOf(jobSet);
   const known = [...group.stages.values()].map(({ stage }) => stage);
   if (group.jobSet?.uid !== jobSet?.uid) {
-    group.losses.clear();
+    for (const uid of [...group.losses.keys()]) dropLoss(group, uid);
     group.suspensionSeen = false;
   } else if (JSON.stringify(stages) === JSON.stringify(known)) {
     // The usual case. What shapes a group is immutable, except the size of an elastic JobSet.
@@ -49,6 +50,7 @@ export function observeJob(group: Group, job: Job, now: number): void {
   if (before !== undefined) leave(group, before);
   const child = { job, slots: before?.slots ?? new Map() };
   group.jobs.set(job.uid, child);
+  addTo(group.jobsByName, job.name, job.uid);
   enter(group, child, now);
 }
 
@@ -58,8 +60,9 @@ export function forgetJob(group: Group, uid: string, now: number): void {
   if (child === undefined) return;
   leave(group, child);
   for (const member of membersOf(group, uid)) noteVanished(group, member, now);
-  blameRecreation(group, uid);
+  excuseLosses(group, uid, () => true);
   group.jobs.delete(uid);
+  removeFrom(group.jobsByName, child.job.name, uid);
   placeAll(group, uid, now);
 }
 
@@ -100,7 +103,7 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
-  for (const [uid, loss] of group.losses) if (loss.epoch < synced) group.losses.delete(uid);
+  for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
 }
 
 /** Remembers what was reported about a Pod, so that it is said once. */
@@ -123,7 +126,8 @@ function leave(group: Group, child: ChildJob): void {
 
 function enter(group: Group, child: ChildJob, now: number): void {
   enterSlots(group, child);
-  if (isRecreated(child.job)) blameRecreation(group, child.job.uid);
+  // Who made the Job smaller, or suspended it, deleted its Pods; and JobSet counts itself what it makes anew.
+  excuseLosses(group, child.job.uid, (index) => isPaused(child.job) || !isInside(child.job, index));
   placeAll(group, child.job.uid, now);
 }
 
@@ -131,17 +135,17 @@ function placeAll(group: Group, jobUid: string, now: number): void {
   for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
 }
 
-/** JobSet makes the Job anew and counts that itself: what its Pods lost is not counted twice. */
-function blameRecreation(group: Group, jobUid: string): void {
-  for (const [uid, loss] of group.losses) if (loss.job === jobUid) group.losses.set(uid, { ...loss, counted: false });
+/** What was lost at these indexes of the Job is nobody's failure. */
+function excuseLosses(group: Group, jobUid: string, excused: (index: number) => boolean): void {
+  for (const [uid, loss] of lossesOfJob(group, jobUid))
+    if (excused(loss.index)) keepLoss(group, uid, { ...loss, counted: false });
 }
 
 /** Whether the slot is done, or another Pod has taken it in the same epoch: then nothing is lost to the group. */
 function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: number): boolean {
   if (slots.get(index)?.done === true) return true;
-  // The Job that JobSet made in the place of another has its name.
-  const jobs = [...group.jobs.values()].filter((child) => child.job.name === job.name);
-  const live = jobs.flatMap((child) => [...(child.slots.get(index)?.live ?? [])]);
+  const namesakes = [...(group.jobsByName.get(job.name) ?? [])];
+  const live = namesakes.flatMap((uid) => [...(group.jobs.get(uid)?.slots.get(index)?.live ?? [])]);
   return live.some((uid) => epochOf(group.members.get(uid)) === epoch);
 }
 
@@ -149,9 +153,8 @@ function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: 
 function supersede(group: Group, pod: Pod): void {
   const { epoch, completionIndex, controller } = pod;
   if (epoch.kind !== "present") return;
-  const slot = slotName(controller?.name, completionIndex);
-  for (const [uid, loss] of group.losses) {
-    if (loss.slot === slot && loss.epoch === epoch.epoch && uid !== pod.uid) group.losses.delete(uid);
+  for (const [uid, loss] of lossesOfSlot(group, slotName(controller?.name, completionIndex))) {
+    if (loss.epoch === epoch.epoch && uid !== pod.uid) dropLoss(group, uid);
   }
 }
 
@@ -183,30 +186,39 @@ function place(group: Group, pod: Pod, now: number): void {
   if (standing === "ending") group.ending.add(pod.uid);
   else group.ending.delete(pod.uid);
   tallyMember(group, member, 1);
-  if (standing === "live") supersede(group, pod);
+  if (standing === "live" || standing === "succeeded") supersede(group, pod);
   // Without its Job a Pod proves nothing, but neither does it take back what it proved before.
   if (child === undefined) return;
-  const context = { exits: stage?.stage.exits ?? {}, jobEnds: isRecreated(child.job) };
+  const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
   const finding = standing === "outside" ? undefined : findFailure(pod, context);
-  if (finding === undefined) group.losses.delete(pod.uid);
+  if (finding === undefined) dropLoss(group, pod.uid);
   else noteLoss(group, member, finding, now);
 }
 
 function noteLoss(group: Group, member: Member, finding: Finding, now: number): void {
   const { pod } = member;
+  const { completionIndex: index, epoch } = pod;
   const child = group.jobs.get(jobOf(pod));
-  if (child === undefined || pod.completionIndex === undefined || pod.epoch.kind !== "present") return;
-  if (finding.containerID === undefined && isFilled(group, child, pod.completionIndex, pod.epoch.epoch)) return;
+  if (child === undefined || index === undefined || epoch.kind !== "present") return;
+  if (finding.containerID === undefined && isFilled(group, child, index, epoch.epoch)) return;
+  const surplus = !isInside(child.job, index);
+  // Nobody will come in its place, and nothing of it ran in that epoch.
+  if (surplus && epoch.epoch > (group.object?.status?.syncedEpoch ?? 0)) {
+    dropLoss(group, pod.uid);
+    return;
+  }
   const run = [...member.runs.values()].find(({ id }) => id === finding.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
-  group.losses.set(pod.uid, {
+  keepLoss(group, pod.uid, {
     ...finding,
+    counted: finding.counted && !surplus,
     stage: child.job.replicatedJob,
-    epoch: pod.epoch.epoch,
+    epoch: epoch.epoch,
     job: child.job.uid,
-    slot: slotName(child.job.name, pod.completionIndex),
+    slot: slotName(child.job.name, index),
+    index,
     ...(finding.containerID === undefined ? {} : { runSeenAt }),
-    at: before?.epoch === pod.epoch.epoch ? before.at : now,
+    at: before?.epoch === epoch.epoch ? before.at : now,
   });
 }

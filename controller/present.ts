@@ -6,6 +6,7 @@ import type { Condition } from "../src/api/metadata.ts";
 import { clip } from "./clip.ts";
 import type { Group } from "./group.ts";
 import { describeHold, openRecord } from "./history.ts";
+import { expectedSlots } from "./slots.ts";
 import { participants, unfilled } from "./startup-order.ts";
 import { awaitedTermination } from "./termination.ts";
 
@@ -30,7 +31,9 @@ export const STALL = { atBarrier: "PodsMissing", stageWaits: "StageNotFilled" } 
 
 export function present(group: Group, jobSet: JobSet, status: Status, now: number): Status {
   const phase = phaseOf(group, jobSet, status);
-  const atBarrier = !jobSet.suspended && jobSet.outcome === "none" && status.deprecatedEpoch === status.syncedEpoch;
+  const isBetween = status.deprecatedEpoch === status.syncedEpoch;
+  // Where no Pod is asked for, nobody waits.
+  const atBarrier = !jobSet.suspended && jobSet.outcome === "none" && isBetween && allExpected(group) > 0;
   const reason = jobSet.suspended ? "Suspended" : phase;
   const ready: Finding = { type: CONDITION.ready, status: phase === "Running", reason, message: READY_MESSAGES[phase] };
   const hold = atBarrier ? holdOf(status) : undefined;
@@ -61,6 +64,10 @@ export function present(group: Group, jobSet: JobSet, status: Status, now: numbe
   let { conditions } = status;
   for (const finding of findings) conditions = withCondition(conditions, finding, now);
   return { ...status, phase, ready: readyText(group), conditions };
+}
+
+export function isStalled({ conditions }: Status): boolean {
+  return conditions.some(({ type, status }) => type === CONDITION.stalled && status === "True");
 }
 
 /** Whether the wait that had stalled is over. */
@@ -134,15 +141,21 @@ export function allRunning(group: Group, { held, deprecatedEpoch, syncedEpoch }:
   return (
     deprecatedEpoch < syncedEpoch &&
     participants(group).every(
-      ({ stage, running, done, startedJobs }) =>
-        held.includes(stage.name) || startedJobs === 0 || running + done >= stage.slots,
+      (tally) =>
+        held.includes(tally.stage.name) ||
+        tally.startedJobs === 0 ||
+        tally.running + tally.done >= expectedSlots(tally),
     )
   );
 }
 
+function allExpected(group: Group): number {
+  return participants(group).reduce((sum, tally) => sum + expectedSlots(tally), 0);
+}
+
 function readyText(group: Group): string {
   const stages = participants(group);
-  const expected = stages.reduce((sum, { stage }) => sum + stage.slots, 0);
+  const expected = allExpected(group);
   const ready = stages.reduce((sum, tally) => sum + tally.ready + tally.done, 0);
   return `${ready}/${expected}`;
 }

@@ -5,6 +5,8 @@ import { epochRuns, highestPlausible, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
 import type { Group, Member } from "./group.ts";
 import { openRecord } from "./history.ts";
+import { isStalled } from "./present.ts";
+import { unfilled } from "./startup-order.ts";
 import type { Status, Step } from "./step.ts";
 
 export function replacePod(group: Group, status: Status, now: number): Step | undefined {
@@ -25,8 +27,19 @@ function condemned(group: Group, { action, target }: RestartRecord, status: Stat
 
 /**
  * Those with an epoch that no agent can have taken. While the group runs they do no harm; but they cannot come back to it, because
- * nobody may write a lower epoch on a Pod.
+ * nobody may write a lower epoch on a Pod. An agent writes once: who waits for one whose epoch somebody else has changed since, waits in vain.
  */
 export function strayed(group: Group, status: Status): readonly Member[] {
-  return epochRuns(status) ? [] : podsBeyond(group, highestPlausible(status));
+  const lost = isStalled(status) ? awaitedInVain(group, status) : [];
+  return epochRuns(status) ? lost : [...podsBeyond(group, highestPlausible(status)), ...lost];
+}
+
+/** At the barrier, or in a stage that should have begun. Only when a wait has stalled: a restart mends it as well. */
+function awaitedInVain(group: Group, status: Status): readonly Member[] {
+  const unreadable = [...group.malformed].flatMap((uid) => group.members.get(uid) ?? []);
+  if (!epochRuns(status)) return unreadable;
+  const awaited = new Set(unfilled(group, status).map(({ stage }) => stage.name));
+  return [...unreadable, ...podsBeyond(group, status.syncedEpoch + 1)].filter(({ pod }) =>
+    awaited.has(pod.replicatedJob),
+  );
 }

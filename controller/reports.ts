@@ -18,24 +18,25 @@ export function podReports(group: Group, status: Status): readonly PodReport[] {
     const { name, uid } = pod;
     reports.push({ pod: { name, uid }, text, type: "Warning", reason: "EpochIgnored", action: "Ignore", note });
   };
+  const replaced = new Set(strayed(group, status));
+  const fate = (member: Member, otherwise: string) => (replaced.has(member) ? "the Pod is replaced" : otherwise);
   for (const uid of group.malformed) {
     const member = group.members.get(uid);
     if (member?.pod.epoch.kind !== "malformed" || member.standing === "outside") continue;
     const { text } = member.pod.epoch;
-    report(
-      member,
-      text,
-      `epoch ${JSON.stringify(text.slice(0, 40))} is not a number written by an agent; the Pod counts as having none`,
-    );
+    const outcome = fate(member, "the Pod counts as having none");
+    const note = `epoch ${JSON.stringify(text.slice(0, 40))} is not a number written by an agent; ${outcome}`;
+    report(member, `${text}, ${outcome}`, note);
   }
-  for (const member of strayed(group, status)) {
-    const note = `epoch ${epochOf(member)} is too far ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it, and the Pod is replaced`;
-    report(member, `${epochOf(member)}, replaced`, note);
-  }
-  for (const member of epochRuns(status) ? podsBeyond(group, status.syncedEpoch + 1) : []) {
+  for (const member of new Set([
+    ...replaced,
+    ...(epochRuns(status) ? podsBeyond(group, status.syncedEpoch + 1) : []),
+  ])) {
     const epoch = epochOf(member);
-    const note = `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it`;
-    report(member, String(epoch), note);
+    if (epoch === undefined) continue;
+    const outcome = fate(member, "it is ignored");
+    const note = `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it, and ${outcome}`;
+    report(member, `${epoch}, ${outcome}`, note);
   }
   return reports;
 }

@@ -1,5 +1,5 @@
 // Counts slots and live Pods per stage, by adding and taking away what one Pod or one Job contributes.
-import { includesIndex } from "../src/api/job.ts";
+import type { Job } from "../src/api/job.ts";
 import type { ChildJob, Group, Member, Slot, StageTally } from "./group.ts";
 import { standingOfJob } from "./membership.ts";
 
@@ -52,24 +52,45 @@ function tallyEpoch(tally: StageTally, { pod }: Member, sign: Sign): void {
   else tally.epochs.set(epoch, count);
 }
 
-/** Counts a Job and its slots, once its Pods are taken away. */
+/**
+ * Counts a Job and its slots, once its Pods are taken away. Of a Job that is not of the group nothing is looked at: the Jobs of all JobSets
+ * of a cluster are seen, and one that is not Indexed may have two thousand million slots.
+ */
 export function enterSlots(group: Group, child: ChildJob): void {
-  const { job, slots } = child;
-  const all = job.outcome === "Complete";
-  for (let index = 0; index < job.parallelism; index += 1) {
-    if (all || includesIndex(job.completedIndexes, index)) slotAt(child, index).done = true;
+  const { job } = child;
+  if (standingOfJob(job, group.jobSet, group.stages.get(job.replicatedJob)) === "outside") return;
+  const done = job.outcome === "Complete" ? [{ first: 0, last: job.parallelism - 1 }] : job.completedIndexes;
+  for (const { first, last } of done) {
+    for (let index = first; index <= last && index < job.parallelism; index += 1) slotAt(child, index).done = true;
   }
   const tally = countingTally(group, child);
   if (tally === undefined) return;
   tally.startedJobs += 1;
-  for (const slot of slots.values()) addSlot(tally, slot, 1);
+  tally.startedSlots += job.parallelism;
+  for (const slot of countedSlots(child)) addSlot(tally, slot, 1);
 }
 
 export function leaveSlots(group: Group, child: ChildJob): void {
   const tally = countingTally(group, child);
   if (tally === undefined) return;
   tally.startedJobs -= 1;
-  for (const slot of child.slots.values()) addSlot(tally, slot, -1);
+  tally.startedSlots -= child.job.parallelism;
+  for (const slot of countedSlots(child)) addSlot(tally, slot, -1);
+}
+
+/** A Job that was made smaller has fewer. */
+function countedSlots({ job, slots }: ChildJob): readonly Slot[] {
+  return [...slots].filter(([index]) => isInside(job, index)).map(([, slot]) => slot);
+}
+
+/** Whether the Job has such a slot. A Pod beyond is one that the Job controller is about to delete. */
+export function isInside({ parallelism }: Job, index: number): boolean {
+  return index < parallelism;
+}
+
+/** Pods that run at the same time when the stage is complete: of the Jobs that are there, and of those that JobSet will make. */
+export function expectedSlots({ stage, startedJobs, startedSlots }: StageTally): number {
+  return startedSlots + Math.max(0, stage.jobs - startedJobs) * stage.podsPerJob;
 }
 
 function countingTally(group: Group, { job }: ChildJob): StageTally | undefined {
@@ -78,8 +99,7 @@ function countingTally(group: Group, { job }: ChildJob): StageTally | undefined 
 }
 
 function changeSlot(group: Group, child: ChildJob, index: number | undefined, change: (slot: Slot) => void): void {
-  // A Pod outside the range is one that the Job controller is about to delete.
-  if (index === undefined || index >= child.job.parallelism) return;
+  if (index === undefined || !isInside(child.job, index)) return;
   const tally = countingTally(group, child);
   const slot = slotAt(child, index);
   if (tally !== undefined) addSlot(tally, slot, -1);

@@ -6,9 +6,9 @@ import { type ExitClasses, exitClassesOf } from "./exit-classes.ts";
 
 export interface Stage {
   readonly name: string;
-  /** Pods that run at the same time when the stage is complete. */
-  readonly slots: number;
   readonly jobs: number;
+  /** Pods of each Job, as JobSet makes it. */
+  readonly podsPerJob: number;
   /** Whether its Pods carry an agent. One without keeps no epoch, but others may wait for it. */
   readonly participates: boolean;
   /** Names of the containers whose failure restarts the group. */
@@ -26,8 +26,8 @@ export function stagesOf(jobSet: JobSet): readonly Stage[] {
     const exits = exitsOf(podSpec, jobSpec);
     return {
       name: replicatedJob.name,
-      slots: replicatedJob.replicas * replicatedJob.parallelism,
       jobs: replicatedJob.replicas,
+      podsPerJob: replicatedJob.parallelism,
       participates: asList(podSpec["initContainers"]).some((item) => asMap(item)["name"] === AGENT.container),
       workers: Object.keys(exits),
       exits,

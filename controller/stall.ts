@@ -4,7 +4,7 @@ import { holdEndsAt } from "./backoff.ts";
 import type { EventReason } from "./event-reasons.ts";
 import type { Group } from "./group.ts";
 import { describeAwaited, describeMissing } from "./missing.ts";
-import { CONDITION, STALL, withCondition } from "./present.ts";
+import { CONDITION, isStalled, STALL, withCondition } from "./present.ts";
 import { dueStages, unfilled } from "./startup-order.ts";
 import type { Status, Step } from "./step.ts";
 
@@ -52,10 +52,6 @@ function waitOf(status: Status): { readonly since: number; readonly atBarrier: b
   if (wait.type !== CONDITION.atBarrier) return { since, atBarrier: false };
   // A barrier that is held on purpose does not stall before it may be lifted.
   return { since: Math.max(since, holdEndsAt(status) ?? 0), atBarrier: true };
-}
-
-function isStalled({ conditions }: Status): boolean {
-  return conditions.some(({ type, status }) => type === CONDITION.stalled && status === "True");
 }
 
 export function stallAt(jobSet: JobSet, status: Status): number | undefined {

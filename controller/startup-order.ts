@@ -3,6 +3,7 @@
 import type { InPlaceRestartStatus } from "../src/api/in-place-restart.ts";
 import type { Dependency } from "../src/api/jobset.ts";
 import type { Group, StageTally } from "./group.ts";
+import { expectedSlots } from "./slots.ts";
 
 /**
  * Stages whose Pods must all be there before an epoch begins: started ones, and those that JobSet starts next. A Job that somebody
@@ -46,7 +47,7 @@ export function unfilled(group: Group, { held, syncedEpoch }: InPlaceRestartStat
 
 /** Every slot is done or holds a Pod at this epoch, and no other Pod of the stage may still run. */
 export function isComplete(tally: StageTally, epoch: number): boolean {
-  return tally.occupied >= tally.stage.slots && isTogether(tally, epoch);
+  return tally.occupied >= expectedSlots(tally) && isTogether(tally, epoch);
 }
 
 /** Whoever is there is at this epoch. */
@@ -61,14 +62,14 @@ export function participants(group: Group): readonly StageTally[] {
 function isMet(group: Group, prerequisite: Dependency): boolean {
   if (isOver(group, prerequisite)) return true;
   const tally = group.stages.get(prerequisite.name);
-  return prerequisite.status === "Ready" && tally !== undefined && tally.ready + tally.done >= tally.stage.slots;
+  return prerequisite.status === "Ready" && tally !== undefined && tally.ready + tally.done >= expectedSlots(tally);
 }
 
 /** Met whatever restarts: everything in the stage has succeeded, or the stage does not restart with the group. */
 function isOver(group: Group, { name, status }: Dependency): boolean {
   const tally = group.stages.get(name);
   if (tally === undefined) return true;
-  if (tally.stage.participates) return tally.done >= tally.stage.slots;
+  if (tally.stage.participates) return tally.done >= expectedSlots(tally);
   const jobs = [...group.jobs.values()].filter(
     ({ job }) => job.replicatedJob === name && job.controller?.uid === group.jobSet?.uid,
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { includesIndex, readJob } from "./job.ts";
+import { readJob } from "./job.ts";
 import { JOBSET } from "./names.ts";
 
 describe("readJob", () => {
@@ -41,8 +41,10 @@ describe("readJob", () => {
 
   it("completes no index for a part of completedIndexes that it does not understand", () => {
     const { completedIndexes } = readJob({ status: { completedIndexes: "1,x,5-3,-2,7-8," } });
-    const done = [0, 1, 2, 3, 4, 5, 6, 7, 8].filter((index) => includesIndex(completedIndexes, index));
-    expect(done).toEqual([1, 7, 8]);
+    expect(completedIndexes).toEqual([
+      { first: 1, last: 1 },
+      { first: 7, last: 8 },
+    ]);
   });
 
   it.each([

@@ -70,7 +70,3 @@ function readIndexes(text: string): IndexRange[] {
     return range.last >= range.first ? [range] : [];
   });
 }
-
-export function includesIndex(ranges: readonly IndexRange[], index: number): boolean {
-  return ranges.some((range) => range.first <= index && index <= range.last);
-}

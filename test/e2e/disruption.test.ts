@@ -176,8 +176,8 @@ test("a node that is drained: its Pods move to another one, those that are there
 /** Longer than a leader may lead unrenewed (10 s), a Lease lasts (15 s), or a silent node counts as ready (20 s here). */
 const OUTAGE_MS = 30_000;
 
-// The last one: for minutes afterwards the watches of Kubernetes' own controllers may pause. A Job whose Pods are deleted before it has
-// seen them replaces them after five minutes, and nodes that report count as lost.
+// The last one: for minutes afterwards the watches of Kubernetes' own controllers may pause. A Job whose Pods come and go in such a pause does
+// not replace them, and nodes that report count as lost.
 test("the API server is gone for 30 s in the middle of a restart, and its leading controller dies: workers of other groups run on, another controller completes the restart, and it counts once", async () => {
   const { cluster, reprise } = installation;
   const [group, bystander] = await Promise.all([
