@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Barrier, liftOf } from "./barrier.ts";
+import { Barrier, liftOf, removeSocket } from "./barrier.ts";
 import { waitAtGate } from "./gate.ts";
 import { socketOf, WAIT_ON } from "./socket-name.ts";
 
@@ -51,13 +51,37 @@ describe("the barrier", () => {
     expect(onGateLost).not.toHaveBeenCalled();
     gate.destroy();
     await sleep(50);
-    expect(onGateLost).toHaveBeenCalledTimes(1);
+    expect(onGateLost.mock.calls).toEqual([["ended"]]);
     const next = lift(podUid);
     await sleep(50);
     barrier.lift();
     await next;
     await sleep(50);
     expect(onGateLost).toHaveBeenCalledTimes(1);
+  });
+
+  it("says when no gate comes in time", async () => {
+    await holding(newPod(), 200);
+    await sleep(100);
+    expect(onGateLost).not.toHaveBeenCalled();
+    await sleep(300);
+    expect(onGateLost.mock.calls).toEqual([["never came"]]);
+  });
+
+  it("misses no gate that came, or that it no longer needs", async () => {
+    const { podUid } = await holding(newPod(), 200);
+    await connected(podUid);
+    const { barrier } = await holding(newPod(), 200);
+    barrier.lift();
+    await sleep(400);
+    expect(onGateLost).not.toHaveBeenCalled();
+  });
+
+  it("leaves no socket behind when its agent tidies up", async () => {
+    const { podUid } = await holding();
+    await removeSocket(podUid);
+    expect(existsSync(socketOf(podUid))).toBe(false);
+    await removeSocket(podUid);
   });
 
   it("is open to its own user alone", async () => {
@@ -145,8 +169,8 @@ function newPod(): string {
   return podUid;
 }
 
-async function holding(podUid: string = newPod()) {
-  const barrier = new Barrier({ onGateLost, log });
+async function holding(podUid: string = newPod(), gateComesMs?: number) {
+  const barrier = new Barrier({ onGateLost, log, ...(gateComesMs === undefined ? {} : { gateComesMs }) });
   await barrier.listen(podUid);
   return { podUid, barrier };
 }

@@ -11,16 +11,24 @@ const LISTEN_AGAIN_MS = 500;
 /** For the gate to take the answer, which it does at once. */
 const ANSWER_TAKEN_SECONDS = 10;
 
+/**
+ * A kubelet that dies between the start of the agent and that of its gate comes back and starts the workers without one; with the API server away
+ * nothing else would end that. Not less, because on a node with too much to do a gate comes late, and a restart would add to that.
+ */
+const GATE_COMES_MS = 60_000;
+
 interface BarrierOptions {
-  /** The gate ended before the barrier lifted, so nothing holds back the workers any more. */
-  readonly onGateLost: () => void;
+  /** Nothing holds back the workers any more: the gate ended before the barrier lifted, or none ever came. */
+  readonly onGateLost: (how: "ended" | "never came") => void;
   readonly log: Log;
+  readonly gateComesMs?: number;
 }
 
 export class Barrier {
   readonly #waiting = new Set<Socket<undefined>>();
   readonly #options: BarrierOptions;
   #lifted = false;
+  #gateCame = false;
 
   constructor(options: BarrierOptions) {
     this.#options = options;
@@ -32,13 +40,11 @@ export class Barrier {
 
   /** Goes on trying for as long as it fails: an agent without a barrier must not take its Pod down. */
   async listen(podUid: string, refused = ""): Promise<void> {
-    const { log } = this.#options;
+    const { log, gateComesMs = GATE_COMES_MS } = this.#options;
     const path = socketOf(podUid);
     try {
       // The agent before this one left its socket behind: whoever restarts a Pod does not ask its processes to tidy up.
-      await file(path)
-        .delete()
-        .catch(() => {});
+      await removeSocket(podUid);
       listen<undefined>({
         unix: path,
         socket: {
@@ -52,6 +58,7 @@ export class Barrier {
         },
       });
       log.info("holding the barrier");
+      setTimeout(() => this.#missGate(), gateComesMs);
     } catch (error) {
       const reason = reasonOf(error);
       if (reason !== refused) log.warn("cannot listen for the gate", { reason });
@@ -70,6 +77,7 @@ export class Barrier {
   }
 
   #welcome(socket: Socket<undefined>): void {
+    this.#gateCame = true;
     if (this.#lifted) {
       letThrough(socket);
       return;
@@ -80,8 +88,19 @@ export class Barrier {
   }
 
   #left(socket: Socket<undefined>): void {
-    if (this.#waiting.delete(socket) && !this.#lifted) this.#options.onGateLost();
+    if (this.#waiting.delete(socket) && !this.#lifted) this.#options.onGateLost("ended");
   }
+
+  #missGate(): void {
+    if (!this.#gateCame && !this.#lifted) this.#options.onGateLost("never came");
+  }
+}
+
+/** For an agent that ends: a Pod with `hostIPC` would leave the socket on its node. */
+export async function removeSocket(podUid: string): Promise<void> {
+  await file(socketOf(podUid))
+    .delete()
+    .catch(() => {});
 }
 
 function letThrough(socket: Socket<undefined>): void {

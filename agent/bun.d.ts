@@ -28,6 +28,7 @@ declare module "bun" {
 
   export function file(path: string): {
     text(): Promise<string>;
+    slice(from: number, to: number): { text(): Promise<string> };
     exists(): Promise<boolean>;
     delete(): Promise<void>;
   };

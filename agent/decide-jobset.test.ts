@@ -25,6 +25,14 @@ describe("the JobSet as an agent of upstream's protocol sees it", () => {
     });
   });
 
+  it("gives back the attempt at whose barrier the Pod's last agent ended, while that runs", () => {
+    const heir = newAgent(identity, 0);
+    expect(decide(heir, see(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({ kind: "take", epoch: 0 });
+    const ended = { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 };
+    expect(decide(heir, see(jobSet(ended)))).toEqual({ kind: "take", epoch: 1 });
+    expect(decide(heir, see(jobSet()))).toEqual({ kind: "take", epoch: 0 });
+  });
+
   it.each<[string, object, string]>([
     ["stays at the barrier while no attempt is current", {}, "wait"],
     ["lifts at attempt 0", { currentInPlaceRestartAttempt: 0 }, "lift"],

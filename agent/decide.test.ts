@@ -46,6 +46,43 @@ describe("an agent without an epoch", () => {
   });
 });
 
+describe("an agent whose predecessor ended at the barrier", () => {
+  const heir = newAgent(identity, 5);
+
+  it("goes on with its epoch when the group has been synced to it meanwhile: it is no different from a slow agent", () => {
+    expect(decide(heir, group(4, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(heir, group(3, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+  });
+
+  it("takes no epoch from a watch either", () => {
+    expect(decide(heir, group(4, 5))).toEqual({ kind: "read" });
+  });
+
+  it.each<[string, Sighting, number]>([
+    ["the same one, as everybody, while the group waits for it", group(4, 4, { consistent: true }), 5],
+    ["the next one when the kept one has ended", group(5, 5, { consistent: true }), 6],
+    ["the next one when the group is further", group(5, 6, { consistent: true }), 7],
+    [
+      "the next one when the kept one is not reached yet: it cannot have been taken",
+      group(2, 3, { consistent: true }),
+      4,
+    ],
+  ])("takes %s", (_which, seen, epoch) => {
+    expect(decide(heir, seen)).toEqual({ kind: "take", epoch });
+  });
+
+  it("publishes again and lifts as usual", () => {
+    const seen = group(4, 5, { consistent: true });
+    const done: string[] = [];
+    let state = heir;
+    for (let action = decide(state, seen); action.kind !== "wait"; action = decide(state, seen)) {
+      done.push(action.kind);
+      state = advance(state, action);
+    }
+    expect(done).toEqual(["take", "publish", "lift"]);
+  });
+});
+
 describe("an agent that has taken an epoch", () => {
   it("publishes it", () => {
     expect(decide(taken, group(3, 4, { consistent: true }))).toEqual({ kind: "publish", epoch: 5 });

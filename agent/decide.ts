@@ -8,6 +8,12 @@
 // could only change the outcome after the group's state was lost or the annotation was forged, and then for the worse:
 // a Pod that insists on an epoch in which the others already run would be synced with them, and lift alone. Reading
 // the annotation would also need a right to read Pods, which workers with the same service account may not have.
+//
+// What an agent leaves behind for the next one of its Pod is different (kept-epoch.ts): the epoch that it took, and only until it lifts. So no
+// worker of this Pod has run since, and whoever goes on with it is no different from an agent that was slow. Without it the controller,
+// which counts annotations, could sync that epoch while the agent starts anew; it would then take the next one and restart everybody.
+// Only the epoch that runs now is ever taken up again: a value that is older, or forged by a worker of the same Pod, does at most
+// what that worker could do anyway, which is to start over without telling anybody.
 import { readInPlaceRestart } from "../src/api/in-place-restart.ts";
 
 export interface Identity {
@@ -22,6 +28,8 @@ export interface AgentState extends Identity {
   /** Whether the API server has confirmed the epoch on the Pod. */
   readonly published: boolean;
   readonly lifted: boolean;
+  /** What the Pod's last agent took and did not lift for. Absent where it lifted, or there was none. */
+  readonly kept?: number;
 }
 
 /** What the agent last saw of its group. */
@@ -58,8 +66,8 @@ export type Action =
 const WAIT: Action = { kind: "wait" };
 const LIFT: Action = { kind: "lift" };
 
-export function newAgent({ jobSetUid, replicatedJob }: Identity): AgentState {
-  return { jobSetUid, replicatedJob, published: false, lifted: false };
+export function newAgent({ jobSetUid, replicatedJob }: Identity, kept?: number): AgentState {
+  return { jobSetUid, replicatedJob, published: false, lifted: false, ...(kept === undefined ? {} : { kept }) };
 }
 
 export function decide(state: AgentState, seen: Sighting): Action {
@@ -77,11 +85,13 @@ export function decide(state: AgentState, seen: Sighting): Action {
  * The epoch after the synced one; but a Pod of a stage that is still held, in a group that runs, joins the running epoch. So
  * a stage that starts late (dependsOn, InOrder) disturbs nobody, and every Pod of a group has one epoch. That is safe because
  * no worker of a held stage has run in this epoch: the controller holds stages only when it syncs, and a worker that ran
- * proves that its stage was let go before, which a consistent read then shows.
+ * proves that its stage was let go before, which a consistent read then shows. A Pod whose last agent was at the barrier of the running
+ * epoch joins it as well: none of its workers has run in it either.
  */
-function nextEpoch({ replicatedJob }: AgentState, seen: Sighting & { readonly kind: "group" }): number {
-  const joins = seen.held.includes(replicatedJob) && seen.syncedEpoch > seen.deprecatedEpoch;
-  return joins ? seen.syncedEpoch : seen.syncedEpoch + 1;
+function nextEpoch({ replicatedJob, kept }: AgentState, seen: Sighting & { readonly kind: "group" }): number {
+  const { syncedEpoch, deprecatedEpoch, held } = seen;
+  const joins = syncedEpoch > deprecatedEpoch && (held.includes(replicatedJob) || kept === syncedEpoch);
+  return joins ? syncedEpoch : syncedEpoch + 1;
 }
 
 /** The state once the action is done. An agent that restarts has none: its next incarnation begins anew. */

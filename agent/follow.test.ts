@@ -12,6 +12,7 @@ type Answer<T> = T | Error;
 interface Script {
   readonly reads: Answer<Sighting>[];
   readonly publishes?: Answer<"done">[];
+  readonly lifts?: Answer<"done">[];
   readonly watches?: Answer<Answer<WatchNews | "silence">[]>[];
   /** How long every watch lasts. */
   readonly watchMs?: number;
@@ -52,8 +53,10 @@ class Transcript implements Effects {
     this.#now += this.#script.watchMs ?? 0;
   }
 
-  lift(): void {
+  async lift(): Promise<void> {
     this.done.push("lift");
+    const refusal = this.#script.lifts?.shift();
+    if (refusal instanceof Error) throw refusal;
   }
 
   restart(): never {
@@ -85,15 +88,17 @@ class Transcript implements Effects {
   }
 }
 
-async function follow(script: Script): Promise<Transcript> {
+async function follow(script: Script, kept?: number): Promise<Transcript & { readonly follower: Follower }> {
   const transcript = new Transcript(script);
   const note = (message: string, fields: object = {}) => {
     transcript.said.push("reason" in fields ? `${message}: ${fields.reason}` : message);
   };
-  const follower = new Follower({ jobSetUid: "uid", replicatedJob: "workers" }, transcript, { info: note, warn: note });
+  const identity = { jobSetUid: "uid", replicatedJob: "workers" };
+  const follower = new Follower(identity, transcript, { info: note, warn: note }, kept);
+  void follower.groupGone().then(() => transcript.said.push("the group is gone"));
   follower.run().catch(() => {}); // Never settles.
   await transcript.quiet;
-  return transcript;
+  return Object.assign(transcript, { follower });
 }
 
 const at = (deprecatedEpoch: number, syncedEpoch: number, consistent = false): Sighting => {
@@ -187,6 +192,51 @@ describe("the follower", () => {
   it("restarts when its epoch was deprecated while it could not publish it", async () => {
     const { done } = await follow({ reads: [at(0, 0, true), at(1, 1, true)], publishes: [refused()] });
     expect(done).toEqual(["read", "publish 1", "read", "restart"]);
+  });
+
+  it("comes back to the epoch that was kept, when it was synced without it", async () => {
+    const script = () => ({ reads: [at(0, 1, true)], publishes: ["done" as const] });
+    expect((await follow(script(), 1)).done).toEqual(["read", "publish 1", "lift", "watch from now"]);
+    expect((await follow(script())).done).toEqual(["read", "publish 2", "watch from now"]);
+  });
+
+  it("looks again before it tries once more to lift the barrier, and restarts if its epoch has ended", async () => {
+    const cannot = () => new Error("EPERM");
+    const twice = await follow({
+      reads: [at(0, 0, true), at(0, 1, true), at(0, 1, true)],
+      publishes: ["done"],
+      lifts: [cannot(), cannot(), "done"],
+      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+    });
+    const tries = ["lift", "read", "lift", "read", "lift"];
+    expect(twice.done).toEqual(["read", "publish 1", "watch from now", ...tries, "watch from now"]);
+    expect(twice.said).toContain("cannot lift the barrier, retrying: EPERM");
+    const late = await follow({ reads: [at(0, 1, true), at(1, 1, true)], publishes: ["done"], lifts: [cannot()] }, 1);
+    expect(late.done).toEqual(["read", "publish 1", "lift", "read", "restart"]);
+  });
+
+  it("tells when its group's object is gone, and not when it has not come yet or was another's", async () => {
+    const absent: Sighting = { kind: "absent" };
+    const foreign: Sighting = { kind: "foreign" };
+    const deleted = await follow({
+      reads: [at(0, 0, true)],
+      publishes: ["done"],
+      watches: [[opened, { seen: absent, resourceVersion: "8" }, "silence"]],
+    });
+    expect(deleted.said).toContain("the group is gone");
+    expect(deleted.follower.hasLostGroup).toBe(true);
+    const back = await follow({
+      reads: [at(0, 0, true)],
+      publishes: ["done"],
+      watches: [[opened, { seen: absent, resourceVersion: "8" }, { seen: at(0, 0), resourceVersion: "9" }, "silence"]],
+    });
+    expect(back.follower.hasLostGroup).toBe(false);
+    const early = await follow({
+      reads: [absent],
+      watches: [[opened, { seen: foreign, resourceVersion: "8" }, { seen: absent, resourceVersion: "9" }, "silence"]],
+    });
+    expect(early.said).not.toContain("the group is gone");
+    expect(early.follower.hasLostGroup).toBe(false);
   });
 
   it("waits longer from failure to failure, up to five seconds, for ever", async () => {

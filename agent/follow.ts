@@ -1,5 +1,6 @@
 // Follows the group for the life of the agent: looks, decides, acts, looks again. Trouble with the API server is never
 // a reason to end, because a running worker must survive it; it is reported once and retried.
+import { reasonOf } from "../src/errors.ts";
 import { backoffDelay } from "../src/kube/backoff.ts";
 import { ApiTrouble } from "./api-trouble.ts";
 import { type Action, type AgentState, advance, decide, type Identity, newAgent, type Sighting } from "./decide.ts";
@@ -11,7 +12,8 @@ export interface Effects {
   read(): Promise<Sighting>;
   watch(resourceVersion: string | undefined, random: number): AsyncIterable<WatchNews>;
   publish(epoch: number): Promise<void>;
-  lift(): void;
+  /** Rejects, or throws, if the barrier could not be lifted. */
+  lift(): void | Promise<void>;
   /** Does not return: the process ends. */
   restart(): never;
   sleep(ms: number): Promise<void>;
@@ -35,6 +37,9 @@ const SHORTEST_WATCH_MS = 1_000;
 
 const GONE = 410;
 
+/** The API server has no part in it. */
+class CannotLift extends Error {}
+
 export class Follower {
   readonly #effects: Effects;
   readonly #log: Log;
@@ -43,16 +48,29 @@ export class Follower {
   /** What is wrong with the API server, as it was last reported. */
   #trouble = "";
   #waitingFor = "";
+  #groupIs: "not seen yet" | "there" | "gone" = "not seen yet";
+  #gone = Promise.withResolvers<void>();
 
-  constructor(identity: Identity, effects: Effects, log: Log) {
+  /** `kept` is what the Pod's last agent left behind. */
+  constructor(identity: Identity, effects: Effects, log: Log, kept?: number) {
     this.#effects = effects;
     this.#log = log;
-    this.#state = newAgent(identity);
+    this.#state = newAgent(identity, kept);
   }
 
   /** What is wrong with the API server; empty if nothing is. */
   get trouble(): string {
     return this.#trouble;
+  }
+
+  /** Whether the group's object was there, and is no more as far as is known. */
+  get hasLostGroup(): boolean {
+    return this.#groupIs === "gone";
+  }
+
+  /** Resolves when that happens next. */
+  groupGone(): Promise<void> {
+    return this.#gone.promise;
   }
 
   async run(): Promise<never> {
@@ -85,6 +103,7 @@ export class Follower {
 
   /** Does everything that the sighting asks for. */
   async #settle(seen: Sighting): Promise<"wait" | "read"> {
+    this.#notice(seen);
     for (;;) {
       const action = decide(this.#state, seen);
       if (action.kind === "wait") this.#reportWaiting(seen);
@@ -102,13 +121,30 @@ export class Follower {
         this.#log.info("epoch published", { epoch: action.epoch });
         return;
       case "lift":
-        this.#effects.lift();
+        await this.#lift();
         this.#log.info("barrier lifted", { epoch });
         return;
       case "restart":
         this.#log.info("epoch deprecated, restarting the Pod in place", { epoch });
         return this.#effects.restart();
     }
+  }
+
+  /** What is seen after a refusal counts: the epoch may have ended meanwhile. */
+  async #lift(): Promise<void> {
+    try {
+      await this.#effects.lift();
+    } catch (error) {
+      throw new CannotLift(reasonOf(error), { cause: error });
+    }
+  }
+
+  #notice({ kind }: Sighting): void {
+    if (kind === "group" || kind === "uninitialised") this.#groupIs = "there";
+    if (kind !== "absent" || this.#groupIs !== "there") return;
+    this.#groupIs = "gone";
+    this.#gone.resolve();
+    this.#gone = Promise.withResolvers();
   }
 
   #reportWaiting(seen: Sighting): void {
@@ -127,8 +163,9 @@ export class Follower {
     const isGone = error instanceof ApiTrouble && error.status === GONE;
     this.#failures += 1;
     if (isGone && this.#failures === 1) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    if (reason !== this.#trouble) this.#log.warn("API server trouble, retrying", { reason });
+    const reason = reasonOf(error);
+    const what = error instanceof CannotLift ? "cannot lift the barrier, retrying" : "API server trouble, retrying";
+    if (reason !== this.#trouble) this.#log.warn(what, { reason });
     this.#trouble = reason;
     const asked = error instanceof ApiTrouble ? (error.retryAfterMs ?? 0) : 0;
     const isUnwelcome = error instanceof ApiTrouble && UNWELCOME.has(error.status) && this.#state.lifted;

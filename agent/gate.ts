@@ -2,15 +2,13 @@
 // the agent ends, or when nobody has confirmed for a while that the Pod may wait: as long as it runs the kubelet does nothing else for
 // the Pod and does not even delete it, so it must not run for ever. The kubelet then ends the agent, and the Pod starts anew.
 import { AgentLost, liftOf } from "./barrier.ts";
+import { GATE_PATIENCE_SECONDS } from "./socket-name.ts";
 
 /** Until it asks again: little, because a recovery waits for it. */
 const ASK_AGAIN_MS = 20;
 
-/** Longer than an API server takes to come back, shorter than anybody waits for a Pod to be gone. */
-const PATIENCE_SECONDS = 60;
-
 /** An agent that is not there yet will come: the kubelet starts it first, and the gate at once after it. */
-export async function waitAtGate(podUid: string, patienceSeconds = PATIENCE_SECONDS): Promise<void> {
+export async function waitAtGate(podUid: string, patienceSeconds = GATE_PATIENCE_SECONDS): Promise<void> {
   const end = performance.now() + patienceSeconds * 1000;
   for (;;) {
     try {

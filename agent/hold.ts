@@ -14,6 +14,10 @@ export const PAUSE_MS = { first: 3_000, most: 20_000 };
 export interface HoldEffects {
   /** The agent's own Pod, from the API server. */
   ownPod(): Promise<unknown>;
+  /** Whether the group's object was there, and is no more as far as is known. */
+  hasLostGroup(): boolean;
+  /** Resolves when that happens next. */
+  groupGone(): Promise<void>;
   /** The process ends. */
   giveUp(reason: string): Promise<void>;
   sleep(ms: number): Promise<void>;
@@ -41,9 +45,14 @@ export class Hold {
 
   /** Ends when the barrier has lifted. */
   async run(): Promise<void> {
-    const { sleep, random, giveUp } = this.#effects;
+    const { giveUp, groupGone } = this.#effects;
+    let gone = groupGone();
     for (let pause = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.most)) {
-      await sleep(pause * (0.5 + random() / 2));
+      // All that belongs to a deleted JobSet goes at about the same time; its agents are told of it at once, and must not all ask at once.
+      while ((await this.#rest(pause, gone)) === "group gone") {
+        pause = PAUSE_MS.first;
+        gone = groupGone();
+      }
       if (this.#barrier.isLifted) return;
       const verdict = await this.#ask();
       if (this.#barrier.isLifted) return;
@@ -52,11 +61,21 @@ export class Hold {
     }
   }
 
+  async #rest(pause: number, gone: Promise<void>): Promise<"rested" | "group gone"> {
+    const { sleep, random } = this.#effects;
+    return await Promise.race([
+      sleep(pause * (0.5 + random() / 2)).then(() => "rested" as const),
+      gone.then(() => "group gone" as const),
+    ]);
+  }
+
   /**
    * Its object was deleted by force, and what runs here still occupies the node. A token is good for as long as its Pod exists, so that it is
    * refused says the same, if it was accepted before; else it may be the fault of the API server, and starting anew would not help.
+   * When a JobSet is deleted, what its agents may do goes with the group's object: a Pod that has lost both is deleted as well, or about to be.
    */
   #isUnknown({ status }: ApiTrouble): boolean {
+    if (status === 403) return this.#effects.hasLostGroup();
     return status === 404 || (status === 401 && this.#wasKnown);
   }
 

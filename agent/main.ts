@@ -3,13 +3,14 @@
 import { file, write } from "bun";
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { reasonOf } from "../src/errors.ts";
-import { Barrier } from "./barrier.ts";
+import { Barrier, removeSocket } from "./barrier.ts";
 import { type AgentConfig, readConfig } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { Follower } from "./follow.ts";
 import { waitAtGate } from "./gate.ts";
 import { GroupObject } from "./group-object.ts";
 import { Hold } from "./hold.ts";
+import { KeptEpoch, keptBetween } from "./kept-epoch.ts";
 import { log } from "./log.ts";
 
 /**
@@ -32,10 +33,13 @@ function endOnSignals(): void {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
       log.info("ended by a signal", { signal });
-      process.exit(128 + SIGNAL_NUMBERS[signal]);
+      void tidyUp().finally(() => process.exit(128 + SIGNAL_NUMBERS[signal]));
     });
   }
 }
+
+/** What an agent does before it ends. The epoch that it keeps stays: a signal may be the beginning of a restart in place. */
+let tidyUp = async (): Promise<void> => {};
 
 /** What it says is in the kubelet's log alone, and only if it fails. */
 async function runGate(): Promise<void> {
@@ -64,30 +68,41 @@ async function runAgent(): Promise<void> {
   const { namespace, podName, jobSetName, replicatedJob, protocol, podUid, credentialsFolder } = config;
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
   const restart = (): never => process.exit(config.restartExitCode);
-  const giveUp = async (reason: string) => {
+  const kept = new KeptEpoch(podUid, log);
+  tidyUp = () => removeSocket(podUid);
+  const leave = async (reason: string, epoch: "keep" | "forget") => {
     const trouble = follower.trouble || hold.trouble;
     log.info("leaving the barrier, restarting the Pod in place", { reason, ...(trouble === "" ? {} : { trouble }) });
     await sayInStatus(trouble === "" ? reason : `${reason}; API server: ${trouble}`);
+    await tidyUp();
+    if (epoch === "forget")
+      await kept.forget().catch((error: unknown) => log.warn("cannot forget the epoch", { reason: reasonOf(error) }));
     restart();
   };
   const barrier = new Barrier({
-    onGateLost: () => void giveUp("its gate ended before the barrier lifted"),
+    // A worker that had no gate to wait for may have run: the next agent must not go on with its epoch.
+    onGateLost: (how) =>
+      void (how === "ended"
+        ? leave("its gate ended before the barrier lifted", "keep")
+        : leave("its gate never came", "forget")),
     log,
   });
   const group = new GroupObject(new Connection(config.server, credentialsFolder), config);
   const effects = {
     read: () => group.read(),
     watch: (resourceVersion: string | undefined, random: number) => group.watch(resourceVersion, random),
-    publish: (epoch: number) => group.publish(epoch),
-    lift: () => barrier.lift(),
+    ...keptBetween({ publish: (epoch) => group.publish(epoch), lift: () => barrier.lift() }, kept),
     ownPod: () => group.ownPod(),
+    hasLostGroup: () => follower.hasLostGroup,
+    groupGone: () => follower.groupGone(),
     restart,
-    giveUp,
+    // Here, too, a worker may have run; or the Pod is gone, and nothing of it must stay on its node.
+    giveUp: (reason: string) => leave(reason, "forget"),
     sleep,
     now: () => performance.now(),
     random: Math.random,
   };
-  const follower = new Follower(config, effects, log);
+  const follower = new Follower(config, effects, log, await kept.read());
   const hold = new Hold(barrier, startedAt, effects);
   void barrier.listen(podUid);
   void hold.run();
@@ -109,6 +124,8 @@ async function refuse(command: string): Promise<never> {
   process.exit(1);
 }
 
+// For an end that nobody has thought of: a process with nothing left to wait for ends with this, and not with 0.
+process.exitCode = 1;
 endOnSignals();
 const command = process.argv[2];
 const ended = command === undefined ? runAgent() : command === AGENT.gateCommand ? runGate() : refuse(command);

@@ -6,7 +6,7 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { AGENT_ENV } from "../../src/api/names.ts";
-import { LIFTED, socketOf, WAIT_ON } from "../socket-name.ts";
+import { keptEpochOf, LIFTED, socketOf, WAIT_ON } from "../socket-name.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -57,8 +57,8 @@ export class AgentProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended;
-    // In a Pod, it goes with the Pod.
-    rmSync(socketOf(this.#podUid), { force: true });
+    // In a Pod, they go with the Pod.
+    for (const path of [socketOf(this.#podUid), keptEpochOf(this.#podUid)]) rmSync(path, { force: true });
   }
 }
 

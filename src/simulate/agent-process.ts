@@ -8,6 +8,9 @@ export interface AgentHost {
   readonly jobSetName: string;
   readonly jobSetUid: string;
   readonly replicatedJob: string;
+  /** What the Pod's last agent kept, and did not forget. */
+  readonly kept: number | undefined;
+  keep(epoch: number): void;
   /** Writes the epoch on the Pod, at the server. False when there is no such Pod. */
   publish(epoch: number): boolean;
   lifted(epoch: number): void;
@@ -27,7 +30,7 @@ export class AgentProcess {
   constructor(world: World, host: AgentHost) {
     this.#world = world;
     this.#host = host;
-    this.#state = newAgent({ jobSetUid: host.jobSetUid, replicatedJob: host.replicatedJob });
+    this.#state = newAgent({ jobSetUid: host.jobSetUid, replicatedJob: host.replicatedJob }, host.kept);
     this.#read();
   }
 
@@ -91,6 +94,7 @@ export class AgentProcess {
 
   #publish(action: Action & { kind: "publish" }, raw: unknown, consistent: boolean): void {
     this.#busy = true;
+    this.#host.keep(action.epoch);
     this.#world.api.request(
       () => (this.#host.publish(action.epoch) ? "published" : "not-found"),
       (answer) => {

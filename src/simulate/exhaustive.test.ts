@@ -5,9 +5,12 @@ import { explore } from "./testing/explore.ts";
 import { type Fault, SmallModel } from "./testing/small-model.ts";
 
 describe("in whatever order things happen, no epoch moves back, workers of one epoch start together, and every state leads to a running group", () => {
-  it.each<readonly Fault[][]>([[[]], [["kill-agent"]], [["kill-controller"]]])("when a group starts: %j", (faults) => {
-    expect(explore(new SmallModel("start", faults)).breaches).toEqual([]);
-  });
+  it.each<readonly Fault[][]>([[[]], [["kill-agent"]], [["kill-controller"]], [["kill-agent-at-barrier"]]])(
+    "when a group starts: %j",
+    (faults) => {
+      expect(explore(new SmallModel("start", faults)).breaches).toEqual([]);
+    },
+  );
 
   it.each<readonly Fault[][]>([
     [["kill-worker"]],
@@ -16,6 +19,7 @@ describe("in whatever order things happen, no epoch moves back, workers of one e
     [["kill-agent", "kill-controller"]],
     [["kill-worker", "kill-worker"]],
     [["kill-worker", "kill-agent"]],
+    [["kill-worker", "kill-agent-at-barrier"]],
   ])("when a group runs, and each failure is part of one counted restart: %j", (faults) => {
     expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
   });

@@ -15,7 +15,7 @@ export const FAULTS = {
   "finish-worker": "a worker exits with code 0",
   "kill-controller": "the controller is killed, and another starts seconds later",
   "second-leader": "another controller leads while the old one still writes for some seconds",
-  "api-outage": "the API server is gone for up to 20 seconds",
+  "api-outage": "the API server is gone for up to 20 seconds, or for one to three minutes",
   "slow-watches": "watches lag by up to 3 seconds",
   "lose-object": "the InPlaceRestart is deleted by hand",
   suspend: "the JobSet is suspended and resumed seconds later",

@@ -1,6 +1,7 @@
 // One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
 // the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
 import { PAUSE_MS } from "../../agent/hold.ts";
+import { GATE_PATIENCE_SECONDS } from "../../agent/socket-name.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { type PodStatus, podStatus } from "./pod-status.ts";
@@ -22,6 +23,8 @@ export class PodOnNode {
   #restarts = 0;
   /** The kubelet waits for the gate: it neither reports nor ends anything of the Pod. */
   #atBarrier = false;
+  /** In the shared memory of the Pod's sandbox, which a restart in place leaves alone. */
+  #kept: number | undefined;
   /** What it does when the gate has ended. */
   #afterGate: (() => void) | undefined;
   /** A restart of all containers, or the end of the Pod, is under way. */
@@ -112,6 +115,10 @@ export class PodOnNode {
       jobSetName: this.#jobSet.name,
       jobSetUid: this.#jobSet.uid,
       replicatedJob: this.#stage,
+      kept: this.#kept,
+      keep: (epoch) => {
+        this.#kept = epoch;
+      },
       publish: (epoch) => {
         const pod = api.get("pod", this.#uid);
         if (pod === undefined) return false;
@@ -121,6 +128,7 @@ export class PodOnNode {
         return true;
       },
       lifted: (epoch) => {
+        this.#kept = undefined;
         this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
         this.#startWorker(epoch, this.#incarnation);
         this.#leaveBarrier();
@@ -129,6 +137,23 @@ export class PodOnNode {
         this.#stopAgent();
         this.#atRelist(() => this.#restartAll());
       },
+    });
+    this.#waitAtGate(this.#incarnation, this.#world.schedule.now);
+  }
+
+  /** The gate fails when the agent could not reach the API server for as long as it waits without a word, and the Pod starts anew. */
+  #waitAtGate(incarnation: number, lastWord: number): void {
+    this.#world.schedule.after(PAUSE_MS.most, () => {
+      if (this.#gone || incarnation !== this.#incarnation || !this.#atBarrier) return;
+      const { now } = this.#world.schedule;
+      const heard = this.#world.api.isDown ? lastWord : now;
+      if (now - heard < GATE_PATIENCE_SECONDS * 1_000) {
+        this.#waitAtGate(incarnation, heard);
+        return;
+      }
+      this.#world.tell(this.#name, "gate gives up, and the agent with it");
+      this.#stopAgent();
+      this.#atRelist(() => this.#restartAll());
     });
   }
 

@@ -71,16 +71,35 @@ describe("the protocol", () => {
     },
   );
 
+  it("counts a failure once when the API server is away for longer than the gates wait: Pods come back to their epoch", () => {
+    // In the middle of the restart, when some Pods have arrived and others have not.
+    const faults = [
+      { kind: "kill-worker", at: SETTLED_MS },
+      { kind: "api-outage", at: SETTLED_MS + 2_000 },
+    ] as const;
+    const results = Array.from({ length: 100 }, (_, seed) => ({ seed, ...playScenario({ seed, pods: 4, faults }) }));
+    const impatient = results.filter(({ moments }) => moments.some(({ what }) => what.startsWith("gate gives up")));
+    expect(impatient).not.toHaveLength(0);
+    for (const result of impatient) {
+      expectGood(result.seed, result);
+      expect(result).toMatchObject({ restarts: 1, syncedEpoch: 2 });
+    }
+  });
+
   it("counts no disruption, even while the controller is gone", () => {
     for (const seed of SEEDS) expect(strike(seed, "kill-controller", "evict-pod").restarts).toBe(0);
   });
 
   // They found disruptions and suspensions counted that came before the sync, or while no controller ran; and a stage held
   // for ever because the sync was seen only after the workers it had started; and a barrier lifted for Pods that JobSet was
-  // about to recreate; and one lifted beside the Pods of a deleted Job (225), or waiting for ever for that Job (131).
-  it.each([103, 131, 202, 225, 587, 983, 1320, 1489, 1623])("holds for seed %i, which once failed", (seed) => {
-    expectGood(seed, playSeed(seed));
-  });
+  // about to recreate; and one lifted beside the Pods of a deleted Job (225), or waiting for ever for that Job (131); and restarts
+  // because of Pods whose gate had given up at the barrier (861, 1480, 2061).
+  it.each([103, 131, 202, 225, 587, 861, 983, 1320, 1480, 1489, 1623, 2061])(
+    "holds for seed %i, which once failed",
+    (seed) => {
+      expectGood(seed, playSeed(seed));
+    },
+  );
 
   it("walks the ladder with a worker that fails again and again: a new Pod, then every Job anew", () => {
     const faults = [1, 2, 3, 4, 5, 6].map((minute) => ({ kind: "kill-worker", at: minute * 60_000 }) as const);

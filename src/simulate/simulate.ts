@@ -48,11 +48,14 @@ class Run {
     for (const fault of faults) this.#world.schedule.after(fault.at, () => this.#strike(fault));
     const last = Math.max(0, ...faults.map(({ at }) => at));
     const stop = () => this.#world.judge.breaches.length > 0 || (this.#calm && this.#isSettled());
-    const aftermath = faults.some(({ kind }) => kind === "lose-node") ? NODE_LOSS_MS : AFTERMATH_MS;
+    const strikes = (asked: FaultKind) => faults.some(({ kind }) => kind === asked);
+    // What is asked for during an outage happens after it.
+    const outage = strikes("api-outage") ? OUTAGES.longMs[1] : 0;
+    const aftermath = outage + (strikes("lose-node") ? NODE_LOSS_MS : AFTERMATH_MS);
     this.#world.schedule.after(last + aftermath, () => {
       this.#calm = true;
     });
-    this.#world.schedule.runUntil(last + CALM_MS, stop);
+    this.#world.schedule.runUntil(last + outage + CALM_MS, stop);
     return this.#result();
   }
 
@@ -146,7 +149,7 @@ class Run {
         this.#replaceController(random.between(500, 8_000));
         return;
       case "api-outage":
-        api.breakFor(random.between(1_000, 20_000));
+        api.breakFor(outageMs(random.next()));
         return;
       case "slow-watches":
         api.slowDownFor(random.between(2_000, 20_000));
@@ -218,10 +221,21 @@ const BY_REQUEST: ReadonlySet<FaultKind> = new Set([
   "recreate-jobset",
 ]);
 
+/** Most are over before anybody at a barrier loses patience; during the others Pods start anew there. */
+const OUTAGES = { long: 0.3, shortMs: [1_000, 20_000], longMs: [60_000, 180_000] } as const;
+
+/** From one draw. */
+function outageMs(chance: number): number {
+  const { long, shortMs, longMs } = OUTAGES;
+  const isLong = chance < long;
+  const [least, most] = isLong ? longMs : shortMs;
+  return least + (most - least) * (isLong ? chance / long : (chance - long) / (1 - long));
+}
+
 /** How soon somebody tries again who finds no API server. */
 const RETRY_MS = 1_000;
 
-/** What a fault sets in motion has begun by then: an outage is over, a JobSet resumed, another controller started. */
+/** What a fault sets in motion has begun by then, counted from the end of an outage: a JobSet resumed, another controller started. */
 const AFTERMATH_MS = 45_000;
 
 /** A lost node is missed and its Pods are freed much later. */

@@ -9,6 +9,7 @@ import { ObjectVersions, type Status } from "./object-versions.ts";
 import {
   JOB,
   JOBSET,
+  NOTHING_KEPT,
   newborn,
   newPods,
   type PodState,
@@ -19,7 +20,7 @@ import {
   withoutAgent,
 } from "./small-pods.ts";
 
-export type Fault = "kill-worker" | "kill-agent" | "kill-controller";
+export type Fault = "kill-worker" | "kill-agent" | "kill-agent-at-barrier" | "kill-controller";
 
 export interface State {
   /** The version of the InPlaceRestart at the API server; 0 when there is none. */
@@ -80,9 +81,9 @@ export class SmallModel implements Model<State> {
     return together ? undefined : "not all run in one epoch";
   }
 
-  /** How many workers and agents were killed so far. */
+  /** How many workers and agents were killed so far. Where no worker can have run, nobody has failed. */
   #failures({ faults }: State): number {
-    const open = (all: readonly Fault[]) => all.filter((fault) => fault !== CONTROLLER).length;
+    const open = (all: readonly Fault[]) => all.filter((fault) => !HARMLESS.has(fault)).length;
     return open(this.#faultsInAll) - open(faults);
   }
 
@@ -104,8 +105,9 @@ export class SmallModel implements Model<State> {
     const step = (what: string, next: State, breach?: string) =>
       steps.push({ what: `Pod ${index}: ${what}`, next, isFault: false, breach });
     const change = (changed: PodState) => withPod(state, index, changed);
-    const { agent, request, news, worker, noticed, unsent, incarnation } = pod;
-    if (noticed || agent === undefined) step("all containers restart", change({ ...pod, ...newborn(incarnation + 1) }));
+    const { agent, request, news, worker, noticed, kept, unsent, incarnation } = pod;
+    if (noticed || agent === undefined)
+      step("all containers restart", change({ ...pod, ...newborn(incarnation + 1, kept) }));
     if (worker === "failed" && !noticed && agent !== undefined)
       step(
         "the kubelet notices the failure",
@@ -172,7 +174,10 @@ export class SmallModel implements Model<State> {
       return (isFirst ? state.pods.slice(0, 1) : state.pods).flatMap((pod, index) => {
         if (fault === "kill-worker" && pod.worker === "runs")
           return [strike(`the worker of Pod ${index} fails`, withPod(state, index, { ...pod, worker: "failed" }))];
-        if (fault === "kill-agent" && pod.agent !== undefined)
+        if (
+          (fault === "kill-agent" && pod.agent !== undefined) ||
+          (fault === AT_BARRIER && pod.agent?.lifted === false)
+        )
           return [strike(`the agent of Pod ${index} is killed`, withPod(state, index, withoutAgent(pod)))];
         return [];
       });
@@ -186,13 +191,14 @@ export class SmallModel implements Model<State> {
       case "restart":
         return withoutAgent(pod);
       case "read":
-      case "publish":
         return { ...pod, agent, request: action.kind };
+      case "publish":
+        return { ...pod, agent, request: action.kind, kept: action.epoch };
       case "take":
         return this.#settled(pod, advance(agent, action), consistent);
       case "lift": {
         const unsent = { says: "starting", incarnation: pod.incarnation } as const;
-        return this.#settled({ ...pod, unsent }, advance(agent, action), consistent);
+        return this.#settled({ ...pod, kept: NOTHING_KEPT, unsent }, advance(agent, action), consistent);
       }
       case "wait":
         return this.#attentive({ ...pod, agent, request: "none", seen: 0 }, agent);
@@ -266,6 +272,8 @@ export class SmallModel implements Model<State> {
 }
 
 const CONTROLLER: Fault = "kill-controller";
+const AT_BARRIER: Fault = "kill-agent-at-barrier";
+const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, AT_BARRIER]);
 
 function withPod(state: State, index: number, pod: PodState): State {
   return { ...state, pods: state.pods.with(index, pod) };

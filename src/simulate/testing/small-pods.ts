@@ -22,6 +22,8 @@ export interface PodState {
   readonly worker: "none" | "runs" | "failed";
   /** The kubelet has seen the failure and is about to restart all containers. */
   readonly noticed: boolean;
+  /** The epoch that the agent took and has not lifted for, which the next one finds; 0 for none. */
+  readonly kept: number;
   /** Goes out at any time, or never: the next one takes its place. */
   readonly unsent: Report | undefined;
   /** At the API server: the epoch, 0 for none, and the status. */
@@ -46,22 +48,25 @@ const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, ind
 
 /** As the Job controller creates them. */
 export function newPods(): readonly PodState[] {
-  return BLANKS.map(() => ({ ...newborn(1), unsent: undefined, epoch: 0, status: undefined }));
+  return BLANKS.map(() => ({ ...newborn(1, NOTHING_KEPT), unsent: undefined, epoch: 0, status: undefined }));
 }
 
 /**
  * A Pod whose containers are all new. What the API server knows of it does not change by that, nor what is about to be sent: the
  * kubelet waits for the gate, and reports nothing new before the barrier is lifted.
  */
-export function newborn(incarnation: number): Omit<PodState, "epoch" | "status" | "unsent"> {
-  const agent = newAgent({ jobSetUid: JOBSET.uid, replicatedJob: STAGE.name });
-  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false };
+export function newborn(incarnation: number, kept: number): Omit<PodState, "epoch" | "status" | "unsent"> {
+  const identity = { jobSetUid: JOBSET.uid, replicatedJob: STAGE.name };
+  const agent = kept === NOTHING_KEPT ? newAgent(identity) : newAgent(identity, kept);
+  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false, kept };
 }
 
+export const NOTHING_KEPT = 0;
+
 export function podKey(pod: PodState): string {
-  const { agent, request, seen, news, worker, noticed, unsent, epoch, status, incarnation } = pod;
+  const { agent, request, seen, news, worker, noticed, kept, unsent, epoch, status, incarnation } = pod;
   const doing = agent === undefined ? "-" : [agent.epoch, agent.published, agent.lifted, request, seen, news].join();
-  return [incarnation, doing, worker, noticed, reportKey(unsent), epoch, reportKey(status)].join(";");
+  return [incarnation, doing, worker, noticed, kept, reportKey(unsent), epoch, reportKey(status)].join(";");
 }
 
 export function versionKey({ pod, epoch, status }: PodVersion): string {
