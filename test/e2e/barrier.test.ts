@@ -129,6 +129,20 @@ describe.concurrent("a Pod at the barrier", () => {
     );
   });
 
+  test("goes soon when its JobSet is deleted, although what its agent may do goes at the same time", async () => {
+    const { kubectl, namespace } = installation;
+    // Of its own: with that of another group, its agents would keep their rights.
+    await kubectl(["-n", namespace, "create", "serviceaccount", "dissolved"]);
+    const waiting = await Waiting.start("dissolved", "dissolved");
+    await waiting.group.delete();
+    // Without it, the gate's patience would have to end them.
+    await waitFor("the Pods are gone", GATE_PATIENCE_MS / 2, async () => (await waiting.group.pods()).length === 0);
+    for (const uid of uids(waiting)) {
+      const { agent, gate } = ownProcesses(uid);
+      expect({ agent, gate }).toEqual({ agent: undefined, gate: undefined });
+    }
+  });
+
   test.each([
     ["deleted", "leaving", []],
     ["deleted by force", "forced", ["--force", "--grace-period=0"]],
@@ -160,18 +174,33 @@ describe.concurrent("a Pod at the barrier", () => {
 });
 
 describe("a node with Pods at the barrier", () => {
+  async function killKubelet({ pods }: Waiting): Promise<void> {
+    process.kill(installation.cluster.program("kubelet-2").pid, "SIGKILL");
+    await waitFor("gates and agents end with it", 20_000, () => {
+      const own = pods.map(({ uid }) => ownProcesses(uid));
+      return own.every(({ agent, gate }) => agent === undefined && gate === undefined);
+    });
+  }
+
   test("its kubelet is killed: no worker starts when it is back, and the Pods come back to the barrier", async () => {
     const { cluster } = installation;
     const waiting = await Waiting.start("kubelet-dies");
     const before = ownProcesses(waiting.victim.uid);
-    process.kill(cluster.program("kubelet-2").pid, "SIGKILL");
-    await waitFor("gate and agent end with it", 20_000, () => {
-      const { agent, gate } = ownProcesses(waiting.victim.uid);
-      return agent === undefined && gate === undefined;
-    });
+    await killKubelet(waiting);
     await cluster.startAgain("kubelet-2");
     await waiting.isBack(before);
     expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+
+  test("its kubelet is killed, and the last Pod arrives before it is back: the others join the epoch that has begun, and nobody restarts", async () => {
+    const { cluster } = installation;
+    const waiting = await Waiting.start("kubelet-late");
+    await killKubelet(waiting);
+    const completed = waiting.complete();
+    await waiting.group.reached("begins", ({ syncedEpoch }) => syncedEpoch === 1);
+    await cluster.startAgain("kubelet-2");
+    expect(uids(await completed)).toEqual(uids(waiting));
     await waiting.group.delete();
   });
 
