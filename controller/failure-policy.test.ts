@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Job } from "../src/api/job.ts";
 import { ANNOTATION } from "../src/api/names.ts";
 import type { ContainerState } from "../src/api/pod.ts";
 import { DELETED, DISRUPTED, runningScene, Scene } from "./testing/scene.ts";
@@ -397,5 +398,27 @@ describe("a Pod that fails after another of its replicatedJob has succeeded", ()
     scene.at(1, "prepare-0/0", A).settle().runs("a", "prepare-0/0", A).settle();
     scene.job("prepare-0", { outcome: "Complete" }).pod("prepare-0/0", { phase: "Succeeded" }).settle();
     expect(comeBack(fail(scene, A).settle(), A).status.history).toMatchObject([{ action: "RestartInPlace" }]);
+  });
+});
+
+describe("a Job that JobSet is about to recreate keeps the barrier down, also when the group's state was lost", () => {
+  const driver = "driver-0/0";
+  const lost = (change: Partial<Job>) => {
+    const stages = { driver: { pods: 1 }, workers: { pods: 1 } };
+    const scene = new Scene(stages, { startupOrder: "InOrder" }).settle().job("driver-0").at(1, driver).settle();
+    scene.runs("a", driver).settle().job("workers-0").at(1, A).settle().runs("a", A).settle();
+    return scene.job("workers-0", change).loseObject().settle();
+  };
+
+  it("when it was told to fail", () => {
+    const scene = lost({ activeDeadlineSeconds: 1 }).at(2, driver, A).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetPod(A).forgetJob("workers-0").settle().epochs).toBe("1/2");
+  });
+
+  it("when it has failed", () => {
+    const scene = lost({ outcome: "Failed" }).forgetPod(A).at(2, driver).settle();
+    expect(scene.epochs).toBe("1/1");
+    expect(scene.forgetJob("workers-0").settle().epochs).toBe("1/2");
   });
 });

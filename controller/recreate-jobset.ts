@@ -19,9 +19,18 @@ export function recreateJobSet(group: Group, status: Status): Step | undefined {
   return { status, notices: [], removal: { kind: "fail-job", job: { name, uid } } };
 }
 
-/** Until the Job is gone the barrier stays down: whoever comes back to it meanwhile goes as well. */
+/**
+ * Until the Job is gone the barrier stays down: whoever comes back to it meanwhile goes as well. Seen by the Jobs, too, because a state that
+ * was lost remembers nothing, and Jobs also fail without our help.
+ */
 export function awaitsRecreation(group: Group, status: Status): boolean {
-  return condemnedJob(group, status) !== undefined;
+  return condemnedJob(group, status) !== undefined || [...group.jobs.values()].some(({ job }) => fails(group, job));
+}
+
+/** JobSet answers the failure of a Job by making Jobs anew, or by its own end. */
+function fails({ jobSet }: Group, { controller, outcome, activeDeadlineSeconds }: Job): boolean {
+  if (controller?.uid !== jobSet?.uid || outcome === "Complete") return false;
+  return outcome === "Failed" || activeDeadlineSeconds === PAST_DEADLINE_SECONDS;
 }
 
 /** One that completed after all can no longer be made to fail. */

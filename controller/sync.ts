@@ -15,13 +15,12 @@ export function sync(group: Group, jobSet: JobSet, status: Status, now: number):
   const epoch = status.syncedEpoch + 1;
   if (epochRuns(status) || jobSet.suspended || highestEpoch(group, highestPlausible(status)) !== epoch)
     return undefined;
-  if (awaitsRecreation(group, status)) return undefined;
   // A Pod that ends may run a worker of an earlier epoch, whatever its stage, and whether or not its Job is still there.
   if (group.ending.size > 0) return undefined;
   const due = new Set(dueStages(group));
   // A stage whose turn comes later is held, and waits for the rest of its Pods then.
   const here = (tally: StageTally) => (due.has(tally) ? isComplete(tally, epoch) : isTogether(tally, epoch));
-  if (!participants(group).every(here)) return undefined;
+  if (!participants(group).every(here) || awaitsRecreation(group, status)) return undefined;
   const record = openRecord(status);
   if (record?.counted === true && isSpent(budgetOf(jobSet, status.restarts))) {
     return spend(jobSet, amended(status, { action: "FailJobSet" }), describeCause(record.cause), now);
