@@ -4,8 +4,8 @@ import { AGENT } from "../src/api/names.ts";
 
 /** Undefined while it may go on. `startedAt` is when this agent started, by the clock of its node, as everything in the Pod's status. */
 export function reasonToEnd(pod: unknown, startedAt: number): string | undefined {
-  // The kubelet reports whole seconds. What started in the same second is not of interest: whoever did not wait was started by a kubelet or
-  // runtime that has been restarted since, which takes longer.
+  // The kubelet reports whole seconds. In the same second it may also be a worker from before the restart, which the kubelet has not taken back
+  // yet; to start anew for it costs a second and no restart, and a worker that did not wait must never be missed.
   const second = Math.floor(startedAt / 1000) * 1000;
   const { metadata, spec, status } = asMap(pod);
   // The kubelet cannot end the Pod while it waits for the barrier.
@@ -16,7 +16,7 @@ export function reasonToEnd(pod: unknown, startedAt: number): string | undefined
   const { initContainerStatuses, containerStatuses } = asMap(status);
   const early = [...asList(initContainerStatuses), ...asList(containerStatuses)].map(asMap).find(({ name, state }) => {
     const began = Date.parse(asText(asMap(asMap(state)["running"])["startedAt"]) ?? "");
-    return !excused.includes(asText(name)) && began > second;
+    return !excused.includes(asText(name)) && began >= second;
   });
   // A kubelet or a container runtime that was restarted does not run the hook again.
   return early && `the container ${asText(early["name"])} did not wait for the barrier`;
