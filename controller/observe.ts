@@ -70,8 +70,7 @@ export function observePod(group: Group, pod: Pod, now: number): void {
   group.tick += 1;
   const before = group.members.get(pod.uid);
   if (before !== undefined) tallyMember(group, before, -1);
-  const siblings = group.podsByJob.get(jobOf(pod)) ?? new Set();
-  group.podsByJob.set(jobOf(pod), siblings.add(pod.uid));
+  addTo(group.podsByJob, jobOf(pod), pod.uid);
   if (pod.epoch.kind === "malformed") group.malformed.add(pod.uid);
   else group.malformed.delete(pod.uid);
   place(group, pod, now);
@@ -82,9 +81,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   const member = group.members.get(uid);
   if (member === undefined) return;
   tallyMember(group, member, -1);
-  const siblings = group.podsByJob.get(jobOf(member.pod));
-  siblings?.delete(uid);
-  if (siblings?.size === 0) group.podsByJob.delete(jobOf(member.pod));
+  removeFrom(group.podsByJob, jobOf(member.pod), uid);
   group.members.delete(uid);
   group.malformed.delete(uid);
   group.ending.delete(uid);

@@ -2,6 +2,7 @@
 // the agent's hook.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { GATE_PATIENCE_SECONDS } from "../../agent/socket-name.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, type PodState, TrainingGroup } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";
@@ -10,8 +11,7 @@ import { type Installation, install, UNDETERRED } from "./reprise.ts";
 // Several waits in one test, each with a limit of its own that says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
-/** As in agent/gate.ts. */
-const GATE_PATIENCE_MS = 60_000;
+const GATE_PATIENCE_MS = GATE_PATIENCE_SECONDS * 1_000;
 
 /** After this long bun ends a connection on which nothing is received, unless it is told not to. */
 const IDLE_CONNECTION_MS = 120_000;
