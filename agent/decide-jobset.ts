@@ -1,6 +1,6 @@
 // Reads upstream's own protocol, kept by JobSet's controller in the JobSet's status, in the terms of decide.ts. Pure.
 // An attempt is an epoch: `previous` is the deprecated one, `current` the synced one, and there is no startup order.
-import { asCount, asMap, asText } from "../src/api/fields.ts";
+import { asCount, asMap, asText } from "../src/json/fields.ts";
 import type { Identity, Sighting } from "./decide.ts";
 
 /** Presence alone counts. Upstream's agents honour it, its controller does not look. */

@@ -1,10 +1,10 @@
 // How the follower meets trouble: the API server's answers, the clock and chance are scripted, because the order of
 // faults matters here. What it does with a real API server is in test/integration/agent.test.ts.
 import { describe, expect, it } from "vitest";
-import { ApiTrouble } from "./api-trouble.ts";
+import { ApiTrouble } from "./api/api-trouble.ts";
+import type { WatchNews } from "./api/group-object.ts";
 import type { Sighting } from "./decide.ts";
 import { type Effects, Follower } from "./follow.ts";
-import type { WatchNews } from "./group-object.ts";
 
 type Answer<T> = T | Error;
 

@@ -2,9 +2,9 @@
 // a reason to end, because a running worker must survive it; it is reported once and retried.
 import { reasonOf } from "../src/errors.ts";
 import { backoffDelay } from "../src/kube/backoff.ts";
-import { ApiTrouble } from "./api-trouble.ts";
+import { ApiTrouble } from "./api/api-trouble.ts";
+import type { WatchNews } from "./api/group-object.ts";
 import { type Action, type AgentState, advance, decide, type Identity, newAgent, type Sighting } from "./decide.ts";
-import type { WatchNews } from "./group-object.ts";
 import type { Log } from "./log.ts";
 
 /** What the agent can do to the world. */

@@ -3,14 +3,14 @@
 import { file, write } from "bun";
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { reasonOf } from "../src/errors.ts";
-import { Barrier, removeSocket } from "./barrier.ts";
+import { Connection } from "./api/connection.ts";
+import { GroupObject } from "./api/group-object.ts";
+import { Barrier, removeSocket } from "./barrier/barrier.ts";
+import { waitAtGate } from "./barrier/gate.ts";
+import { Hold } from "./barrier/hold.ts";
+import { KeptEpoch, keptBetween } from "./barrier/kept-epoch.ts";
 import { type AgentConfig, readConfig } from "./config.ts";
-import { Connection } from "./connection.ts";
 import { Follower } from "./follow.ts";
-import { waitAtGate } from "./gate.ts";
-import { GroupObject } from "./group-object.ts";
-import { Hold } from "./hold.ts";
-import { KeptEpoch, keptBetween } from "./kept-epoch.ts";
 import { log } from "./log.ts";
 
 /**

@@ -18,7 +18,7 @@ interface Case {
   readonly result: "passed" | "failed" | "skipped";
 }
 
-const files = globSync("*.bun.test.ts", { cwd: import.meta.dirname });
+const files = globSync("**/*.bun.test.ts", { cwd: import.meta.dirname });
 
 describe.each(files)("under bun: %s", async (file) => {
   const { cases, output, failure } = await run(file);

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../src/api/admission.ts";
+import type { JsonObject } from "../src/json/types.ts";
 import { connect, type KubeClient } from "../src/kube/client.ts";
 import { waitFor } from "../test/cluster/proc.ts";
 import { type AdmissionChain, startAdmissionChain } from "../test/integration/admission-chain.ts";

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { socketOf } from "../agent/socket-name.ts";
+import { socketOf } from "../agent/barrier/socket-name.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";

@@ -9,12 +9,12 @@ import { connect, createServer, type NetConnectOpts, type Socket } from "node:ne
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIFTED, socketOf } from "../agent/socket-name.ts";
+import { LIFTED, socketOf } from "../agent/barrier/socket-name.ts";
 import { NodeApiServer } from "../agent/testing/node-api-server.ts";
 import { nativeArch } from "../scripts/architectures.ts";
 import { buildAgent } from "../scripts/build-agent.ts";
-import { asMap } from "../src/api/fields.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
+import { asMap } from "../src/json/fields.ts";
 import { lines } from "../src/kube/lines.ts";
 import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";

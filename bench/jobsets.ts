@@ -1,5 +1,5 @@
 // The JobSets that the webhook's benchmarks send, and the review an API server wraps them in.
-import type { JsonObject } from "../src/api/admission.ts";
+import type { JsonObject } from "../src/json/types.ts";
 
 /** How many replicatedJobs make a JobSet of that size: each is about 4.9 KB. */
 export const SIZES = { "6 KB": 1, "230 KB": 48 } as const;

@@ -1,8 +1,8 @@
 // Injection and its patch against fast-json-patch's comparison, on a 6 KB and a 230 KB JobSet: node bench/patch.ts
 // The figures that count are ratios of one run: a machine's own speed cancels out.
 import jsonPatch from "fast-json-patch";
-import type { JsonObject } from "../src/api/admission.ts";
-import { createPatch } from "../src/inject/patch.ts";
+import { createPatch } from "../src/json/patch.ts";
+import type { JsonObject } from "../src/json/types.ts";
 import { create, injected, update } from "../test/builders/injection.ts";
 import { container, jobSet } from "../test/builders/jobset.ts";
 import { stored } from "../test/builders/stored.ts";

@@ -5,9 +5,9 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { JsonObject } from "../src/api/admission.ts";
 import { JOBSET, LABEL } from "../src/api/names.ts";
 import { readPod } from "../src/api/pod.ts";
+import type { JsonObject } from "../src/json/types.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../src/kube/client.ts";
 import { Reflector } from "../src/kube/reflector.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";

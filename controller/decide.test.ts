@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AGENT, ANNOTATION } from "../src/api/names.ts";
 import type { Pod } from "../src/api/pod.ts";
-import { observePod } from "./observe.ts";
+import { observePod } from "./group/observe.ts";
 import { DELETED, DISRUPTED, runningScene, Scene } from "./testing/scene.ts";
 
 const [A, B] = ["workers-0/0", "workers-0/1"];

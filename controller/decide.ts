@@ -10,26 +10,26 @@
 import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { RestartPolicy } from "../src/api/restart-policy.ts";
-import { holdEndsAt } from "./backoff.ts";
-import { deprecate, excuse } from "./deprecate.ts";
-import { proofAt } from "./evidence.ts";
-import { failAtOnce } from "./fail-at-once.ts";
-import type { Group } from "./group.ts";
-import { withoutDeletion } from "./history.ts";
-import { believeLostEpochs, initialise } from "./lost-state.ts";
-import { recreateAfterPartialSuccess } from "./partial-success.ts";
-import { CONDITION, present } from "./present.ts";
-import { recreateJobSet } from "./recreate-jobset.ts";
-import { replacePod } from "./replace-pod.ts";
-import { type PodReport, podReports } from "./reports.ts";
-import { reportStall, stallAt } from "./stall.ts";
-import { type Notice, type Removal, type Status, type Step, spentBudget } from "./step.ts";
-import { closeWhenSuspended } from "./suspension.ts";
-import { finishRestart, release, sync } from "./sync.ts";
-import { overdueNext } from "./termination.ts";
+import { holdEndsAt } from "./escalation/backoff.ts";
+import { proofAt } from "./group/evidence.ts";
+import type { Group } from "./group/group.ts";
+import { closeWhenSuspended } from "./rules/close-when-suspended.ts";
+import { deprecate, excuse } from "./rules/end-epoch.ts";
+import { failAtOnce } from "./rules/fail-on-exit-code.ts";
+import { finishRestart, release, sync } from "./rules/lift-barrier.ts";
+import { believeLostEpochs, initialise } from "./rules/lost-state.ts";
+import { recreateAfterPartialSuccess } from "./rules/recreate-after-partial-success.ts";
+import { recreateJobSet } from "./rules/recreate-jobset.ts";
+import { replacePod } from "./rules/replace-pod.ts";
+import { reportStall, stallAt } from "./rules/report-stall.ts";
+import { type Notice, type Removal, type Status, type Step, spentBudget } from "./rules/rule.ts";
+import { overdueNext } from "./status/awaited-termination.ts";
+import { type PodReport, podReports } from "./status/foreign-epochs.ts";
+import { withoutDeletion } from "./status/history.ts";
+import { CONDITION, present } from "./status/summary.ts";
 
-export type { PodReport } from "./reports.ts";
-export type { Notice } from "./step.ts";
+export type { Notice } from "./rules/rule.ts";
+export type { PodReport } from "./status/foreign-epochs.ts";
 
 export type Decision =
   /** Make the InPlaceRestart, without a status. */

@@ -1,6 +1,6 @@
 // Writes the table of settings in docs/configuration.md from the schema, so that the two cannot differ.
-import { shapeAt } from "../src/api/config.ts";
-import { settingTexts } from "../src/api/config-schema.ts";
+import { shapeAt } from "../src/config/config.ts";
+import { settingTexts } from "../src/config/config-schema.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
 /** The page with its table brought up to date. */

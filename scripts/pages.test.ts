@@ -3,8 +3,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { CONDITION } from "../controller/present.ts";
-import { defaultConfig } from "../src/api/config.ts";
+import { CONDITION } from "../controller/status/summary.ts";
+import { defaultConfig } from "../src/config/config.ts";
 import { withOperations } from "./operations-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 

@@ -146,7 +146,7 @@ describe("the purity check", { timeout: 30_000 }, () => {
       "src/inject/a.test.ts": impure,
       "controller/main.ts": impure,
       "src/kube/client.ts": impure,
-      "src/api/config-file.ts": impure,
+      "src/config/config-file.ts": impure,
     });
     expect(found().map((line) => line.slice(0, line.indexOf(":")))).toEqual([
       "agent/decide.ts",

@@ -6,7 +6,7 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { AGENT_ENV } from "../../src/api/names.ts";
-import { keptEpochOf, LIFTED, socketOf, WAIT_ON } from "../socket-name.ts";
+import { keptEpochOf, LIFTED, socketOf, WAIT_ON } from "../barrier/socket-name.ts";
 
 type Environment = Readonly<Record<string, string>>;
 

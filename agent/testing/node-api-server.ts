@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
-import { ApiTrouble } from "../api-trouble.ts";
-import type { ApiRequest, ApiServer } from "../connection.ts";
+import { ApiTrouble } from "../api/api-trouble.ts";
+import type { ApiRequest, ApiServer } from "../api/connection.ts";
 
 export class NodeApiServer implements ApiServer {
   readonly #address: { readonly host: string; readonly port: number };

@@ -3,12 +3,12 @@
 // the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
 // patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
 import { createHash } from "node:crypto";
-import { asList, asMap, asText } from "../../src/api/fields.ts";
 import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
+import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
-import { type OwnerReference, ownedBy, ownedByObject, type WritingClient } from "./requests.ts";
+import { type OwnerReference, ownedBy, ownedByObject, type WritingClient } from "./fenced-writes.ts";
 
 /** The roles of manifests/agent. Readers by what the agent follows. */
 const ROLE = {

@@ -6,8 +6,8 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
-import { type Group, newGroup } from "../group.ts";
-import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../observe.ts";
+import { type Group, newGroup } from "../group/group.ts";
+import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../group/observe.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface GroupsOptions {

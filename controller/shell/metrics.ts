@@ -11,7 +11,7 @@ import {
 } from "../../src/api/in-place-restart.ts";
 import { latencyHistogram, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
-import { EVENT_TEXTS } from "../event-reasons.ts";
+import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
 /** What is watched, as the metrics and the log call it. */
 export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;

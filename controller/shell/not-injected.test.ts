@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/api/admission.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
+import type { JsonObject } from "../../src/json/types.ts";
 import type { Occurrence } from "../../src/kube/events.ts";
 import { settings } from "../../test/builders/injection.ts";
 import { jobSet } from "../../test/builders/jobset.ts";

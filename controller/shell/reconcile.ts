@@ -6,13 +6,13 @@ import { JOBSET } from "../../src/api/names.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { ObjectReference, Occurrence } from "../../src/kube/events.ts";
 import { type Decision, decide, type Notice, type PodReport } from "../decide.ts";
-import type { Group } from "../group.ts";
-import { noteReported } from "../observe.ts";
-import { PAST_DEADLINE_SECONDS } from "../recreate-jobset.ts";
+import type { Group } from "../group/group.ts";
+import { noteReported } from "../group/observe.ts";
+import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 import type { AgentAccess } from "./agent-access.ts";
+import { JOBSET_API, type Requests } from "./fenced-writes.ts";
 import type { Groups } from "./groups.ts";
 import type { ControllerMetrics } from "./metrics.ts";
-import { JOBSET_API, type Requests } from "./requests.ts";
 
 /** Whether the watches show what was written. */
 type Expectation = (group: Group) => boolean;

@@ -11,20 +11,20 @@ import { EventRecorder, type Occurrence } from "../../src/kube/events.ts";
 import { LeaderElection, type LeaderTiming } from "../../src/kube/leader.ts";
 import { Prerequisites } from "../../src/kube/prerequisites.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
+import { createHealthServer } from "../../src/process/health.ts";
+import { listening, portOf } from "../../src/process/listen.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
-import { createHealthServer } from "../../src/webhook/health.ts";
-import { listening, portOf } from "../../src/webhook/listen.ts";
-import { createStuckPodsMetrics } from "../stuck-pods/metrics.ts";
-import { FreeingRequests } from "../stuck-pods/requests.ts";
-import { Rescue } from "../stuck-pods/rescue.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
+import { Requests } from "./fenced-writes.ts";
 import { Groups } from "./groups.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
 import { Reconciler } from "./reconcile.ts";
-import { Requests } from "./requests.ts";
+import { createStuckPodsMetrics } from "./stuck-pods/metrics.ts";
+import { FreeingRequests } from "./stuck-pods/requests.ts";
+import { Rescue } from "./stuck-pods/rescue.ts";
 import { Watches } from "./watches.ts";
 
 export interface ControllerOptions {

@@ -8,7 +8,7 @@ import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restar
 import { podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
 import { parseExitCodePolicy, RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import { type Decision, decide, type Notice, type Verdict } from "../decide.ts";
-import { type Group, newGroup } from "../group.ts";
+import { type Group, newGroup } from "../group/group.ts";
 import {
   forgetJob,
   forgetPod,
@@ -17,8 +17,8 @@ import {
   observeJobSet,
   observeObject,
   observePod,
-} from "../observe.ts";
-import { PAST_DEADLINE_SECONDS } from "../recreate-jobset.ts";
+} from "../group/observe.ts";
+import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface StageParts {

@@ -1,8 +1,5 @@
 // What the injection and validation cores answer. Plain data: the webhook, the CLI and the metrics all read the same values.
-
-/** A JSON value kept exactly as it came: unknown future fields survive. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import type { JsonObject } from "../json/types.ts";
 
 /** Why a JobSet was left alone. The same word appears in the response, the metric and the log. */
 export type SkipReason =

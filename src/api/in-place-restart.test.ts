@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { asList, asMap, type Fields } from "./fields.ts";
+import { asList, asMap, type Fields } from "../json/fields.ts";
 import {
   HISTORY_LIMIT,
   IN_PLACE_RESTART,

@@ -1,6 +1,6 @@
 // The InPlaceRestart object: the state of one group, shared by the controller (its only writer) and the agents.
 // Every agent of the group receives it on every change, so it stays small: lists are bounded, here and in the CRD.
-import { asCount, asInteger, asList, asMap, asText } from "./fields.ts";
+import { asCount, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type Condition, type Identity, readConditions, readIdentity } from "./metadata.ts";
 import { GROUP } from "./names.ts";
 

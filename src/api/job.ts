@@ -1,5 +1,5 @@
 // The fields of a child Job that say which of its slots are filled or done.
-import { asCount, asIndex, asMap, asText } from "./fields.ts";
+import { asCount, asIndex, asMap, asText } from "../json/fields.ts";
 import {
   type Identity,
   isTrue,

@@ -1,6 +1,6 @@
 // The fields of a JobSet that reprise decides by. A projection for reading only: what is written back is always the raw
 // object, so that fields unknown to this version survive.
-import { asCount, asList, asMap, asText, type Fields } from "./fields.ts";
+import { asCount, asList, asMap, asText, type Fields } from "../json/fields.ts";
 import {
   type Condition,
   type Identity,

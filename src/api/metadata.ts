@@ -1,5 +1,5 @@
 // What reprise reads of an object's metadata, its owner and its conditions, the same for every kind.
-import { asList, asMap, asText, asTextMap } from "./fields.ts";
+import { asList, asMap, asText, asTextMap } from "../json/fields.ts";
 
 export interface Owner {
   readonly kind: string;

@@ -1,5 +1,5 @@
 // The fields of a Node that decisions about lost nodes need: the controller keeps one of these per node of the cluster.
-import { asList, asMap, asText } from "./fields.ts";
+import { asList, asMap, asText } from "../json/fields.ts";
 import { type Identity, readConditions, readIdentity } from "./metadata.ts";
 
 /** Put on a node by the node lifecycle controller when its kubelet has been silent for too long. */

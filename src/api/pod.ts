@@ -1,6 +1,7 @@
 // The fields of a Pod that the group's decisions need, and no others: the controller keeps one of these per Pod of the cluster.
+
+import { asCount, asIndex, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type EpochReading, readEpoch } from "./epoch.ts";
-import { asCount, asIndex, asInteger, asList, asMap, asText } from "./fields.ts";
 import {
   type Condition,
   type Identity,

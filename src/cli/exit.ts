@@ -1,6 +1,6 @@
 // What a failed command prints: one line per problem, saying what to do. A stack is shown only to whoever asks for it.
 import { type Command, CommanderError } from "commander";
-import { showsStacks } from "../api/log-level.ts";
+import { showsStacks } from "../config/log-level.ts";
 import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
 import { describeError, type ErrorRecord } from "../telemetry/error-record.ts";
 import { globalOptions } from "./options.ts";

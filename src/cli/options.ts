@@ -1,6 +1,6 @@
 // The options that every command understands, before or after its name.
 import { type Command, Option } from "commander";
-import { LOG_LEVELS, type LogLevel } from "../api/log-level.ts";
+import { LOG_LEVELS, type LogLevel } from "../config/log-level.ts";
 
 export interface GlobalOptions {
   readonly logLevel?: LogLevel;

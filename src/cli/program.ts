@@ -2,15 +2,15 @@
 // needs only when it runs.
 import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
-import { addConfig } from "./config.ts";
-import { addController } from "./controller.ts";
-import { addInject } from "./inject.ts";
+import { addConfig } from "./commands/config.ts";
+import { addController } from "./commands/controller.ts";
+import { addInject } from "./commands/inject.ts";
+import { addSimulate } from "./commands/simulate.ts";
+import { addStatus } from "./commands/status.ts";
+import { addValidate } from "./commands/validate.ts";
+import { addVersion } from "./commands/version.ts";
+import { addWebhook } from "./commands/webhook.ts";
 import { addGlobalOptions } from "./options.ts";
-import { addSimulate } from "./simulate.ts";
-import { addStatus } from "./status.ts";
-import { addValidate } from "./validate.ts";
-import { addVersion } from "./version.ts";
-import { addWebhook } from "./webhook.ts";
 
 /** `name` is what the user typed to get here. */
 export function createProgram(name: string): Command {

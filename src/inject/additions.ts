@@ -1,14 +1,15 @@
 // Everything that is put into one replicatedJob, as data, and the one function that puts it there. For a new JobSet it is
 // built from the settings (build.ts), for a stored one read back from it (read-back.ts): both go the same way in.
-import type { JsonObject } from "../api/admission.ts";
-import { withAgentFirst } from "./agent.ts";
-import { withJobFields, withPodFailureRules, withSlots } from "./job.ts";
-import { withObject } from "./json.ts";
+
+import { withObject } from "../json/edit.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { Overwrites } from "./overwrites.ts";
-import { type PodAdditions, withPodFields, withPodMarks } from "./pod.ts";
-import { changeJob, changePod } from "./template.ts";
-import { withTolerations } from "./tolerations.ts";
-import { type WorkerAdditions, withWorkers } from "./workers.ts";
+import { withAgentFirst } from "./parts/agent.ts";
+import { withJobFields, withPodFailureRules, withSlots } from "./parts/job.ts";
+import { type PodAdditions, withPodFields, withPodMarks } from "./parts/pod.ts";
+import { changeJob, changePod } from "./parts/template.ts";
+import { withTolerations } from "./parts/tolerations.ts";
+import { type WorkerAdditions, withWorkers } from "./parts/workers.ts";
 
 export interface Additions {
   readonly agent: JsonObject;

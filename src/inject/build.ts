@@ -1,16 +1,17 @@
 // The additions of a new JobSet, from the settings and its own annotations. Pure. What is equal in many replicatedJobs is
 // made once and shared: a JobSet may have ten thousand of them.
-import type { JsonObject } from "../api/admission.ts";
+
 import { ANNOTATION, LABEL } from "../api/names.ts";
+import type { JsonObject } from "../json/types.ts";
 import { podFailureRules, workerRestartRule } from "../policy/compile.ts";
 import type { Additions } from "./additions.ts";
-import { type AgentContext, agentFacts, buildAgent, findAgent, rebuildAgent } from "./agent.ts";
-import { newJobFields } from "./job.ts";
 import type { Participant } from "./participation.ts";
-import { DEFAULT_CONTAINER } from "./pod.ts";
-import { tokenVolume } from "./token.ts";
-import { nodeLossTolerations } from "./tolerations.ts";
-import { epochVariable } from "./workers.ts";
+import { type AgentContext, agentFacts, buildAgent, findAgent, rebuildAgent } from "./parts/agent.ts";
+import { newJobFields } from "./parts/job.ts";
+import { DEFAULT_CONTAINER } from "./parts/pod.ts";
+import { tokenVolume } from "./parts/token.ts";
+import { nodeLossTolerations } from "./parts/tolerations.ts";
+import { epochVariable } from "./parts/workers.ts";
 
 export function additionsBuilder(context: AgentContext): (participant: Participant) => Additions {
   const { inputs, settings, protocol } = context;

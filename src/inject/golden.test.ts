@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { create, injected, update } from "../../test/builders/injection.ts";
 import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
 import { VERSION } from "../api/version.ts";
-import { createPatch } from "./patch.ts";
+import { createPatch } from "../json/patch.ts";
 
 const FOLDER = new URL("../../test/golden/inject/", import.meta.url);
 const SHAPES = readdirSync(FOLDER).filter((file) => file.endsWith(".in.yaml"));

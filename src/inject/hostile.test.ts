@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { at, create, injected, POD_SPEC, refusals, update } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
-import type { Json, JsonObject } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
-import { createPatch } from "./patch.ts";
+import { createPatch } from "../json/patch.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 
 /** Far above what any of these takes, and half of the webhook's timeout. CPU time, so that a busy machine does not matter. */
 const SOON_MS = 2_500;

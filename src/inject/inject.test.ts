@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { at, create, injected, refusals, settings, templateOf } from "../../test/builders/injection.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
-import type { JsonObject } from "../api/admission.ts";
 import { ANNOTATION, LABEL } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
+import type { JsonObject } from "../json/types.ts";
 import { inject } from "./inject.ts";
 
 describe("which JobSets are injected", () => {

@@ -1,27 +1,28 @@
 // The injection core: a JobSet on its way into the cluster → the same JobSet, able to restart in place. Pure: the same
 // request always has the same answer, the input is never changed, and no input makes it throw.
-import type { Finding, InjectionOutcome, JsonObject, SkipReason } from "../api/admission.ts";
+import type { Finding, InjectionOutcome, SkipReason } from "../api/admission.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
+import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
+import type { JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
 import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
-import { type AgentContext, checkAgentName } from "./agent.ts";
 import { additionsBuilder } from "./build.ts";
-import { checkRuleName, withFailJobSetRule } from "./failure-policy.ts";
 import { type FindPolicy, readInputs, shown } from "./inputs.ts";
-import { checkPodFailureRules, checkSlots, checkSuccessPolicy } from "./job.ts";
-import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "./json.ts";
 import { Overwrites } from "./overwrites.ts";
 import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
-import { checkOperatingSystem } from "./pod.ts";
+import { type AgentContext, checkAgentName } from "./parts/agent.ts";
+import { checkRuleName, withFailJobSetRule } from "./parts/failure-policy.ts";
+import { checkPodFailureRules, checkSlots, checkSuccessPolicy } from "./parts/job.ts";
+import { checkOperatingSystem } from "./parts/pod.ts";
+import { readTemplate } from "./parts/template.ts";
+import { checkVolumeName } from "./parts/token.ts";
+import { checkRestartRules } from "./parts/workers.ts";
 import { protocolOf } from "./protocol.ts";
-import { readRecord, recordedInputs, sameInputs, writeRecord } from "./record.ts";
-import { isInjected, restore } from "./restore.ts";
 import type { InjectionSettings } from "./settings.ts";
-import { readTemplate } from "./template.ts";
-import { checkVolumeName } from "./token.ts";
-import { withdraw } from "./withdraw.ts";
-import { checkRestartRules } from "./workers.ts";
+import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
+import { withdraw } from "./stored/uninject.ts";
+import { isInjected, restore } from "./stored/update.ts";
 
 export interface InjectionRequest {
   readonly operation: "CREATE" | "UPDATE";

@@ -1,12 +1,13 @@
 // What a JobSet's own annotations ask of injection, read and checked once. Pure.
-import type { Finding, JsonObject } from "../api/admission.ts";
+import type { Finding } from "../api/admission.ts";
 import { DURATION_FORM, parseDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/names.ts";
-import { quantityValue } from "../api/quantity.ts";
+import { objectAt, textAt } from "../json/edit.ts";
+import { quantityValue } from "../json/quantity.ts";
+import type { JsonObject } from "../json/types.ts";
 import { type ExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
 import type { PolicyAnswer } from "../policy/lookup.ts";
 import { resolveExitCodes } from "../policy/resolve.ts";
-import { objectAt, textAt } from "./json.ts";
 
 /** The annotations that shape an injection, as they were written; kept in the record of what was done. */
 export type InputTexts = { readonly [key: string]: string };

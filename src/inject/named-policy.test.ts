@@ -12,12 +12,12 @@ import {
 } from "../../test/builders/injection.ts";
 import { jobSet } from "../../test/builders/jobset.ts";
 import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
-import type { JsonObject } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
+import { createPatch } from "../json/patch.ts";
+import type { JsonObject } from "../json/types.ts";
 import { createPolicyLookup } from "../policy/lookup.ts";
 import { validate } from "../validate/validate.ts";
-import { createPatch } from "./patch.ts";
-import { readRecord } from "./record.ts";
+import { readRecord } from "./stored/record.ts";
 
 const plain = () =>
   jobSet()

@@ -1,6 +1,6 @@
 // Collects the values a user wrote that injection has to replace, and says each once. Ten thousand replicatedJobs with the
 // same field make one warning, not ten thousand.
-import type { Json } from "../api/admission.ts";
+import type { Json } from "../json/types.ts";
 
 interface Overwrite {
   readonly text: string;

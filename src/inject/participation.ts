@@ -1,11 +1,12 @@
 // Which replicatedJobs take part, and which of their containers are workers. Pure.
-import type { Finding, Json } from "../api/admission.ts";
+import type { Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
-import { findAgent } from "./agent.ts";
+import type { Json } from "../json/types.ts";
 import { type Inputs, shown } from "./inputs.ts";
+import { findAgent } from "./parts/agent.ts";
+import { containerNames, podPath, readTemplate, type Template } from "./parts/template.ts";
 import type { Protocol } from "./protocol.ts";
-import { containerNames, podPath, readTemplate, type Template } from "./template.ts";
 
 export interface Participant {
   /** Position in spec.replicatedJobs. */

@@ -5,8 +5,8 @@ import { create, update } from "../../test/builders/injection.ts";
 import { checkInvariants, checkPatch } from "../../test/builders/invariants.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import { RandomJobSet } from "../../test/builders/random-jobset.ts";
-import type { Json, JsonObject } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 
 /** Seconds of work on a busy machine; none of it waits. */
 const TIMEOUT_MS = 30_000;

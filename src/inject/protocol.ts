@@ -1,7 +1,8 @@
 // Which of the two restart protocols a JobSet uses.
-import type { JsonObject } from "../api/admission.ts";
+
 import { JOBSET } from "../api/names.ts";
-import { objectAt } from "./json.ts";
+import { objectAt } from "../json/edit.ts";
+import type { JsonObject } from "../json/types.ts";
 
 /** `epoch` is ours; `jobset` is upstream's own, whose controller then keeps the attempts. */
 export type Protocol = "epoch" | "jobset";

@@ -13,9 +13,9 @@ import {
 } from "../../test/builders/injection.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
-import type { Json, JsonObject } from "../api/admission.ts";
 import { AGENT, ANNOTATION } from "../api/names.ts";
-import { createPatch } from "./patch.ts";
+import { createPatch } from "../json/patch.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 
 const plain = () =>
   jobSet()

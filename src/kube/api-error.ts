@@ -1,7 +1,7 @@
 // What the API server said no with, in the form that callers decide on: status, reason, how long to wait.
 
-import type { JsonObject } from "../api/admission.ts";
 import { RepriseError } from "../errors.ts";
+import type { JsonObject } from "../json/types.ts";
 
 export interface ApiAnswer {
   readonly server: string;

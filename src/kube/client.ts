@@ -15,9 +15,9 @@ import {
   ServerConfiguration,
   wrapHttpLibrary,
 } from "@kubernetes/client-node";
-import type { JsonObject } from "../api/admission.ts";
 import { VERSION } from "../api/version.ts";
 import { RepriseError } from "../errors.ts";
+import type { JsonObject } from "../json/types.ts";
 import { isJsonObject } from "./api-error.ts";
 import { type KubeConfigSource, loadKubeConfig } from "./kubeconfig.ts";
 import { type Method, Transport } from "./transport.ts";

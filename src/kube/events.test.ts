@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { ApiError, isJsonObject } from "./api-error.ts";
 import { EventRecorder, type EventRecorderOptions, type Occurrence } from "./events.ts";
 import { VirtualClock } from "./testing/virtual-clock.ts";

@@ -3,7 +3,7 @@
 // and losing one (counted) is better than delaying a recovery.
 
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { ApiError, hasStatus } from "./api-error.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { microTime } from "./micro-time.ts";

@@ -2,7 +2,7 @@
 // counted from before its last successful renewal was sent, earlier than any other may take over. Timestamps written by
 // others are never compared with the local clock: a candidate measures how long the Lease stayed unchanged.
 
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { hasStatus, isJsonObject } from "./api-error.ts";
 import { type Clock, pause, systemClock } from "./clock.ts";
 import { microTime } from "./micro-time.ts";

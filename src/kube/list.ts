@@ -1,6 +1,7 @@
 // A whole collection, once, in pages: for commands that look and end. Whoever wants to stay up to date uses a reflector.
-import type { JsonObject } from "../api/admission.ts";
-import { asList, asMap, asText } from "../api/fields.ts";
+
+import { asList, asMap, asText } from "../json/fields.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { KubeClient } from "./client.ts";
 
 /** client-go's page size. */

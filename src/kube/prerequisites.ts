@@ -1,8 +1,9 @@
 // Keeps knowing what the cluster lacks: asks at the start, soon again while something is missing, and now and then after that,
 // because clusters are upgraded, and downgraded, under a running program. Trouble with the API server changes nothing that is known.
-import type { JsonObject } from "../api/admission.ts";
+
 import { JOBSET } from "../api/names.ts";
 import { type ClusterFacts, judgeCluster, type Lack } from "../api/prerequisites.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { hasStatus } from "./api-error.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { type Change, ProjectedCache } from "./projected-cache.ts";
 
 function object(name: string, uid: string, resourceVersion: number): JsonObject {

@@ -1,7 +1,7 @@
 // What a reflector remembers: one projection per object, and nothing of the object itself. It turns lists and watch
 // events into changes, each distinct version of an object at most once. No I/O.
 
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { isJsonObject } from "./api-error.ts";
 
 interface Identity {

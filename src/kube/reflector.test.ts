@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, expect, test, vi } from "vitest";
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { Change } from "./projected-cache.ts";
 import { Reflector, type ReflectorOptions, type ReflectorTiming } from "./reflector.ts";
 import { json, type ScriptedServer, scriptedServer } from "./testing/scripted-server.ts";

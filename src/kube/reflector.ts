@@ -2,7 +2,7 @@
 // from where the list ended, resumes after any interruption, and lists again only when the server has forgotten its
 // place. It never keeps a whole object, and never gives up.
 
-import type { Json, JsonObject } from "../api/admission.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { ApiError, hasStatus, isJsonObject } from "./api-error.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 import { type Clock, pause, systemClock } from "./clock.ts";

@@ -1,7 +1,7 @@
 // Exit-code classes as the rules that Kubernetes and JobSet understand. Pure.
 // A stored JobSet is recognised by comparing its rules with these: a release that compiles a class differently would
 // meet "field is immutable" on every live JobSet, so the shapes here must not change.
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { ExitCodePolicy } from "./exit-codes.ts";
 
 /** Limits of the API: rules per container, rules per podFailurePolicy. */

@@ -1,7 +1,8 @@
 // The ConfigMap that holds a namespace's failure policies, one per key, reduced to what a lookup needs. Pure. The texts are
 // read when a JobSet names them: one that is wrong must not take the others with it.
-import { asMap, asText, asTextMap } from "../api/fields.ts";
+
 import { FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
+import { asMap, asText, asTextMap } from "../json/fields.ts";
 import { MAX_DEFINITION_CHARS } from "./definition.ts";
 
 /** With the limit of each text, 800 KiB at most of a ConfigMap that may have 1 MiB of small keys; nobody tells more apart. */

@@ -1,7 +1,7 @@
 // One incarnation of the controller: the real decisions of controller/decide.ts, fed by watches that lag and writing with
 // requests that conflict, fail or land after the process has died.
 import { type Decision, decide } from "../../controller/decide.ts";
-import { type Group, newGroup } from "../../controller/group.ts";
+import { type Group, newGroup } from "../../controller/group/group.ts";
 import {
   forgetJob,
   forgetPod,
@@ -10,7 +10,7 @@ import {
   observeJobSet,
   observeObject,
   observePod,
-} from "../../controller/observe.ts";
+} from "../../controller/group/observe.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
 import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
 import type { Refusal, StoredObject } from "./api-server.ts";

@@ -1,7 +1,7 @@
 // One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
 // the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
-import { PAUSE_MS } from "../../agent/hold.ts";
-import { GATE_PATIENCE_SECONDS } from "../../agent/socket-name.ts";
+import { PAUSE_MS } from "../../agent/barrier/hold.ts";
+import { GATE_PATIENCE_SECONDS } from "../../agent/barrier/socket-name.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { type PodStatus, podStatus } from "./pod-status.ts";

@@ -1,6 +1,6 @@
 // JobSet's controller and the Job controller of the simulation: they create Jobs in startup order and Pods for every open
 // index, replace lost Pods after the usual delay, suspend, resume, recreate and complete.
-import { PAST_DEADLINE_SECONDS } from "../../controller/recreate-jobset.ts";
+import { PAST_DEADLINE_SECONDS } from "../../controller/rules/recreate-jobset.ts";
 import type { Job } from "../api/job.ts";
 import type { Dependency, JobSet } from "../api/jobset.ts";
 import { isTrue } from "../api/metadata.ts";

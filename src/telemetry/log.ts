@@ -3,7 +3,7 @@
 import { isatty } from "node:tty";
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
 import pretty from "pino-pretty";
-import { type LogLevel, showsStacks } from "../api/log-level.ts";
+import { type LogLevel, showsStacks } from "../config/log-level.ts";
 import { describeError } from "./error-record.ts";
 
 export type { Logger };

@@ -1,7 +1,7 @@
 // For the rules about the value of one annotation that shapes no template: injection does not look at these. Pure.
 import { MAX_INT32 } from "../api/names.ts";
 import { shown } from "../inject/inputs.ts";
-import { isAbsent } from "../inject/json.ts";
+import { isAbsent } from "../json/edit.ts";
 import { type Check, judged, notApplicable } from "./rule.ts";
 import type { Subject } from "./subject.ts";
 

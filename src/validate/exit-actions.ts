@@ -1,5 +1,5 @@
 // What the kubelet does when a container exits: the first of its rules that matches the code decides (KEP-5307). Pure.
-import { asList, asMap, asText } from "../api/fields.ts";
+import { asList, asMap, asText } from "../json/fields.ts";
 
 /** Every exit code that is a failure. */
 export const FAILURE_CODES: readonly number[] = Array.from({ length: 255 }, (_, index) => index + 1);

@@ -1,8 +1,9 @@
 // For the rules that ask whether what injection put into a JobSet is still there after every other webhook has run.
 // Mutating webhooks that run later may add to an agent (variables, mounts, a mirrored image, tighter security): that is
 // their right. Broken is only what would stop the group from restarting, or let a Pod run outside of it.
-import type { Json, JsonObject } from "../api/admission.ts";
-import { podPath } from "../inject/template.ts";
+
+import { podPath } from "../inject/parts/template.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { type Check, judged, notApplicable, type Problem } from "./rule.ts";
 import type { Member, Subject } from "./subject.ts";
 

@@ -2,8 +2,8 @@
 // judged as it is, because it may be meant for a cluster without the webhook. Pure.
 import type { Verdict } from "../api/admission.ts";
 import { type InjectionRequest, inject } from "../inject/inject.ts";
-import { objectAt } from "../inject/json.ts";
-import { isInjected } from "../inject/restore.ts";
+import { isInjected } from "../inject/stored/update.ts";
+import { objectAt } from "../json/edit.ts";
 import { validate } from "./validate.ts";
 
 export interface Preview {

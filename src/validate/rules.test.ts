@@ -2,9 +2,10 @@
 import { describe, expect, it, test } from "vitest";
 import { at, changed, create, injected, POD, POD_SPEC, settings } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
-import type { Finding, Json, JsonObject, RuleResult } from "../api/admission.ts";
+import type { Finding, RuleResult } from "../api/admission.ts";
 import { AGENT, ANNOTATION, LABEL } from "../api/names.ts";
 import { inject } from "../inject/inject.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { RULES } from "./rules.ts";
 import { validate } from "./validate.ts";
 

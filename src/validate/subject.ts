@@ -1,14 +1,15 @@
 // A JobSet as the rules see it: read once, shared by all of them. Pure.
-import type { Finding, JsonObject, SkipReason } from "../api/admission.ts";
-import { findAgent } from "../inject/agent.ts";
+import type { Finding, SkipReason } from "../api/admission.ts";
 import { type InjectionRequest, inject, policiesOf } from "../inject/inject.ts";
 import { type Inputs, readInputs } from "../inject/inputs.ts";
-import { listAt, objectAt } from "../inject/json.ts";
 import { findParticipants, type Participant } from "../inject/participation.ts";
+import { findAgent } from "../inject/parts/agent.ts";
 import { type Protocol, protocolOf } from "../inject/protocol.ts";
-import { readRecord, recordedPolicy, storedInputs } from "../inject/record.ts";
-import { isInjected } from "../inject/restore.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
+import { readRecord, recordedPolicy, storedInputs } from "../inject/stored/record.ts";
+import { isInjected } from "../inject/stored/update.ts";
+import { listAt, objectAt } from "../json/edit.ts";
+import type { JsonObject } from "../json/types.ts";
 
 export interface Subject {
   readonly object: JsonObject;

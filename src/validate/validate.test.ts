@@ -4,8 +4,9 @@ import { changed, create, injected, POD, POD_SPEC, settings, update } from "../.
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import { RandomJobSet } from "../../test/builders/random-jobset.ts";
 import { stored } from "../../test/builders/stored.ts";
-import type { Json, JsonObject, Verdict } from "../api/admission.ts";
+import type { Verdict } from "../api/admission.ts";
 import { ANNOTATION, LABEL } from "../api/names.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { preview } from "./preview.ts";
 import { RULES } from "./rules.ts";
 import { validate } from "./validate.ts";

@@ -1,7 +1,8 @@
 // Between the wire and the pure cores: asks a core, turns its decision into a response, counts and logs it.
 // No call to the API server and no side effect on the cluster, so a dry run needs no special path.
-import type { InjectionOutcome, JsonObject, SkipReason, Verdict } from "../api/admission.ts";
-import type { PatchOperation } from "../inject/patch.ts";
+import type { InjectionOutcome, SkipReason, Verdict } from "../api/admission.ts";
+import type { PatchOperation } from "../json/patch.ts";
+import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Outcome, WebhookMetrics, WebhookName } from "./metrics.ts";
 import { type AdmissionResponse, allow, nameOf, refuse } from "./response.ts";

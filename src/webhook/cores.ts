@@ -1,5 +1,5 @@
 // The decisions behind the endpoints, bound to the settings of this install. Pure.
-import type { Config } from "../api/config.ts";
+import type { Config } from "../config/config.ts";
 import { inject } from "../inject/inject.ts";
 import { createPolicyLookup, type NamespacePolicies } from "../policy/lookup.ts";
 import { validate } from "../validate/validate.ts";

@@ -4,8 +4,8 @@ import { basename } from "node:path";
 import jsonPatch, { type Operation } from "fast-json-patch";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { JsonObject } from "../api/admission.ts";
 import { BundledCli } from "../cli/testing.ts";
+import type { JsonObject } from "../json/types.ts";
 import { issue, post, responseOf, reviewText, SecretVolume, startWebhook, type TestWebhook } from "./testing.ts";
 
 const shapes = globSync("test/golden/inject/*.in.yaml").map((file) => [basename(file, ".in.yaml"), file] as const);

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../api/admission.ts";
+import type { JsonObject } from "../json/types.ts";
 import { json, type ScriptedServer, scriptedServer } from "../kube/testing/scripted-server.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import type { AdmissionRequest } from "./review.ts";

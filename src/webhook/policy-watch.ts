@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ANNOTATION, FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { reasonOf } from "../errors.ts";
-import { objectAt, textAt } from "../inject/json.ts";
+import { objectAt, textAt } from "../json/edit.ts";
 import { type CollectionReader, Reflector } from "../kube/reflector.ts";
 import { readPolicyTexts } from "../policy/config-map.ts";
 import type { NamespacePolicies } from "../policy/lookup.ts";

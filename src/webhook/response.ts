@@ -1,8 +1,8 @@
 // Turns what a core decided into the response the API server reads. Pure: no clock, no log, no I/O.
 import type { Finding } from "../api/admission.ts";
-import { asMap, asText } from "../api/fields.ts";
 import { JOBSET } from "../api/names.ts";
-import type { PatchOperation } from "../inject/patch.ts";
+import { asMap, asText } from "../json/fields.ts";
+import type { PatchOperation } from "../json/patch.ts";
 import type { AdmissionRequest } from "./review.ts";
 import { REVIEW_API_VERSION, REVIEW_KIND } from "./review.ts";
 import { boundWarnings } from "./warnings.ts";

@@ -1,9 +1,9 @@
 // Reads an AdmissionReview at the edge. Only the envelope is checked; the objects inside stay exactly as they came,
 // so that fields this release has never heard of survive. Never throws: what cannot be read is named in the answer.
 import { z } from "zod";
-import type { Json, JsonObject } from "../api/admission.ts";
-import { asMap, asText } from "../api/fields.ts";
 import { reasonOf } from "../errors.ts";
+import { asMap, asText } from "../json/fields.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 
 export const REVIEW_API_VERSION = "admission.k8s.io/v1";
 export const REVIEW_KIND = "AdmissionReview";

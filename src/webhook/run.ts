@@ -1,12 +1,12 @@
 // Puts the webhook together: cores, HTTPS server, certificate, health, and an orderly end.
 import { once } from "node:events";
 import type { Registry } from "prom-client";
+import { createHealthServer } from "../process/health.ts";
+import { listening, portOf } from "../process/listen.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Cores, createAdmission, type Pending } from "./admission.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { type DrainTimes, drain } from "./drain.ts";
-import { createHealthServer } from "./health.ts";
-import { listening, portOf } from "./listen.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import { createAdmissionServer } from "./server.ts";
 import { warmUp } from "./warm-up.ts";

@@ -3,10 +3,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Server } from "node:https";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { portOf } from "../process/listen.ts";
 import type { Admission } from "./admission.ts";
 import { BODY_LIMIT_BYTES, readBody, UnreadableBody } from "./body.ts";
 import type { ServingPair } from "./certificate.ts";
-import { portOf } from "./listen.ts";
 import type { WebhookMetrics, WebhookName } from "./metrics.ts";
 import { type AdmissionResponse, reviewOf, unreadable } from "./response.ts";
 import { parseReview } from "./review.ts";

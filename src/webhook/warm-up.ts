@@ -3,8 +3,8 @@
 // Nothing of it is seen outside: a server of its own on loopback, with metrics and a log that keep nothing.
 import { Agent, type RequestOptions, request } from "node:https";
 import { pino } from "pino";
-import type { JsonObject } from "../api/admission.ts";
 import { ANNOTATION, JOBSET } from "../api/names.ts";
+import type { JsonObject } from "../json/types.ts";
 import { type Cores, createAdmission } from "./admission.ts";
 import type { ServingPair } from "./certificate.ts";
 import type { WebhookMetrics, WebhookName } from "./metrics.ts";

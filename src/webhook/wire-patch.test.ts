@@ -5,7 +5,7 @@ import { create, injected, update } from "../../test/builders/injection.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import { RandomJobSet } from "../../test/builders/random-jobset.ts";
 import { stored } from "../../test/builders/stored.ts";
-import type { Json, JsonObject } from "../api/admission.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { createWirePatch } from "./wire-patch.ts";
 
 const LIST = "/spec/replicatedJobs";

@@ -1,9 +1,10 @@
 // Runs the injection core on JobSets of the builders, and reads what it made.
-import type { Finding, InjectionOutcome, Json, JsonObject } from "../../src/api/admission.ts";
-import { defaultConfig } from "../../src/api/config.ts";
+import type { Finding, InjectionOutcome } from "../../src/api/admission.ts";
+import { defaultConfig } from "../../src/config/config.ts";
 import { inject } from "../../src/inject/inject.ts";
+import { readTemplate, type Template } from "../../src/inject/parts/template.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
-import { readTemplate, type Template } from "../../src/inject/template.ts";
+import type { Json, JsonObject } from "../../src/json/types.ts";
 import { createPolicyLookup, type PolicyLookup } from "../../src/policy/lookup.ts";
 
 export const settings: InjectionSettings = {

@@ -1,9 +1,10 @@
 // What must hold for every object that injection is given, however odd. Each check throws with what it saw.
 import { deepStrictEqual } from "node:assert/strict";
 import jsonPatch from "fast-json-patch";
-import type { InjectionOutcome, Json, JsonObject } from "../../src/api/admission.ts";
+import type { InjectionOutcome } from "../../src/api/admission.ts";
 import { AGENT, ANNOTATION, LABEL } from "../../src/api/names.ts";
-import { createPatch } from "../../src/inject/patch.ts";
+import { createPatch } from "../../src/json/patch.ts";
+import type { Json, JsonObject } from "../../src/json/types.ts";
 import { create, update } from "./injection.ts";
 
 /** Fields whose value injection may replace; everything else that a user wrote must still be there. */

@@ -1,6 +1,7 @@
 // Plain JobSets for tests, said in a line: jobSet("train").replicatedJob("workers", { pods: 4 }).build()
-import type { Json, JsonObject } from "../../src/api/admission.ts";
+
 import { JOBSET } from "../../src/api/names.ts";
+import type { Json, JsonObject } from "../../src/json/types.ts";
 
 export interface ReplicatedJobParts {
   readonly replicas?: number;

@@ -1,6 +1,7 @@
 // JobSets at random, from a seed: mostly well formed, with junk, nulls, hostile keys and fields of the future mixed in.
-import type { Json, JsonObject } from "../../src/api/admission.ts";
+
 import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../src/api/names.ts";
+import type { Json, JsonObject } from "../../src/json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../src/policy/compile.ts";
 
 /** Numbers in [0, 1) that a seed determines (mulberry32). */

@@ -1,7 +1,8 @@
 // What a cluster makes of an injected JobSet before it is stored: the CRD's defaults, those of JobSet's own webhook, and
 // the traces that a pass through Go structs leaves. Clients that send their file again send none of it.
-import type { Json, JsonObject } from "../../src/api/admission.ts";
-import { isObject, listAt, objectAt } from "../../src/inject/json.ts";
+
+import { isObject, listAt, objectAt } from "../../src/json/edit.ts";
+import type { Json, JsonObject } from "../../src/json/types.ts";
 
 export function stored(injected: JsonObject): JsonObject {
   const object = withCrdDefaults(injected);

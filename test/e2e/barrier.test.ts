@@ -2,7 +2,7 @@
 // the agent's hook.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { GATE_PATIENCE_SECONDS } from "../../agent/socket-name.ts";
+import { GATE_PATIENCE_SECONDS } from "../../agent/barrier/socket-name.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, type PodState, TrainingGroup } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";

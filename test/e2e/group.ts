@@ -1,9 +1,10 @@
 // A training group on the cluster, as a user sees it: a plain JobSet, its Pods, and the InPlaceRestart object.
-import { asList, asMap, asText } from "../../src/api/fields.ts";
+
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
+import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
 import { killContainers } from "../cluster/container.ts";

@@ -1,8 +1,8 @@
 // What a platform engineer does: install from the manifests, use, renew, upgrade, remove. One cluster goes through all of it, in this
 // order, with cert-manager, JobSet and reprise in Pods, and the image that the Dockerfile makes.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { asList, asMap, asText, asTextMap } from "../../src/api/fields.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { asList, asMap, asText, asTextMap } from "../../src/json/fields.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Cluster, down, freeSlot } from "../cluster/cluster.ts";
 import { waitFor } from "../cluster/proc.ts";

@@ -1,6 +1,6 @@
 // A node that is lost: its kubelet is stopped, not ended, so that its containers run on and it can come back as it was.
 import { readFileSync } from "node:fs";
-import { asList, asMap } from "../../src/api/fields.ts";
+import { asList, asMap } from "../../src/json/fields.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { waitFor } from "../cluster/proc.ts";

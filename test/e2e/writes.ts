@@ -1,5 +1,5 @@
 // What a request to the API server writes, in a few words that are the same in every restart: names and times left out.
-import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { asList, asMap, asText } from "../../src/json/fields.ts";
 
 /** Undefined when nothing of a restart is written: reads, and leases, which are renewed all the time. */
 export function describeWrite(method: string, path: string, body: unknown): string | undefined {

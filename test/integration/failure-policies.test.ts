@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import type { JsonObject } from "../../src/api/admission.ts";
+import type { JsonObject } from "../../src/json/types.ts";
 import { connect } from "../../src/kube/client.ts";
 import { jobSet } from "../builders/jobset.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";

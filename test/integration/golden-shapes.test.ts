@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { JsonObject } from "../../src/api/admission.ts";
+import type { JsonObject } from "../../src/json/types.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { createNamespace } from "../reprise-programs.ts";

@@ -1,7 +1,7 @@
 // The reflector against a real API server: large lists, a server killed under it, and history that etcd has dropped.
 
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import type { JsonObject } from "../../src/api/admission.ts";
+import type { JsonObject } from "../../src/json/types.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { type Change, identify } from "../../src/kube/projected-cache.ts";
 import { Reflector } from "../../src/kube/reflector.ts";

@@ -1,7 +1,7 @@
 // What users apply, before a real API server: every overlay is taken as it is, without a warning, and holds what it promises.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
-import { asList, asMap, asText } from "../../src/api/fields.ts";
+import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { applyManifests } from "../reprise-programs.ts";
 

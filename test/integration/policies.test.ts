@@ -3,9 +3,9 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { asList, asMap } from "../../src/api/fields.ts";
 import { readAnnotations } from "../../src/api/metadata.ts";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { asList, asMap } from "../../src/json/fields.ts";
 import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { asList, asMap } from "../../src/api/fields.ts";
+import { asList, asMap } from "../../src/json/fields.ts";
 import { cacheFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { checkGo, thisMachine } from "../cluster/prerequisites.ts";
 import { terminalProgress } from "../cluster/progress.ts";

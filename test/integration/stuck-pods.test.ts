@@ -2,14 +2,14 @@
 // its two writes, or the cluster changes between its look and its act. There are no kubelets: a Pod on a node stays Terminating.
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { createStuckPodsMetrics } from "../../controller/stuck-pods/metrics.ts";
-import { type FreeingClient, FreeingRequests } from "../../controller/stuck-pods/requests.ts";
-import { Rescue } from "../../controller/stuck-pods/rescue.ts";
+import { createStuckPodsMetrics } from "../../controller/shell/stuck-pods/metrics.ts";
+import { type FreeingClient, FreeingRequests } from "../../controller/shell/stuck-pods/requests.ts";
+import { Rescue } from "../../controller/shell/stuck-pods/rescue.ts";
 import { ObservedSurroundings } from "../../controller/stuck-pods/surroundings.ts";
-import { asMap, asText } from "../../src/api/fields.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { readNode } from "../../src/api/node.ts";
 import { type Pod, readPod } from "../../src/api/pod.ts";
+import { asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { connect, JSON_PATCH, KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import type { Occurrence } from "../../src/kube/events.ts";

@@ -1,7 +1,7 @@
 // One Lease with optimistic concurrency, in memory, whose answers can be lost or late at chosen moments: faults that a
 // real API server cannot be made to show on time.
 
-import type { JsonObject } from "../../api/admission.ts";
+import type { JsonObject } from "../../json/types.ts";
 import { ApiError, isJsonObject } from "../api-error.ts";
 import type { Clock } from "../clock.ts";
 import type { LeaseClient } from "../leader.ts";

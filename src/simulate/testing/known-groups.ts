@@ -1,8 +1,8 @@
 // What a controller can know of the small model's group, each once and under a number: the real observe.ts and decide.ts, asked only
 // about what they were not asked before. Time stands still, so that a state does not depend on when it was reached.
 import { type Decision, decide } from "../../../controller/decide.ts";
-import { type Group, newGroup } from "../../../controller/group.ts";
-import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/observe.ts";
+import { type Group, newGroup } from "../../../controller/group/group.ts";
+import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
 import { readInPlaceRestart } from "../../api/in-place-restart.ts";
 import type { Job } from "../../api/job.ts";
 import type { JobSet } from "../../api/jobset.ts";

@@ -1,5 +1,5 @@
 import { AGENT_ENV } from "../../api/names.ts";
-import { isAbsent, listAt, named, objectAt } from "../../inject/json.ts";
+import { isAbsent, listAt, named, objectAt } from "../../json/edit.ts";
 import { FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

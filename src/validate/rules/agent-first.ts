@@ -1,6 +1,6 @@
 import { AGENT } from "../../api/names.ts";
-import { isObject, listAt } from "../../inject/json.ts";
-import { podPath } from "../../inject/template.ts";
+import { podPath } from "../../inject/parts/template.ts";
+import { isObject, listAt } from "../../json/edit.ts";
 import { FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

@@ -1,5 +1,5 @@
 import { AGENT } from "../../api/names.ts";
-import { listAt, objectAt } from "../../inject/json.ts";
+import { listAt, objectAt } from "../../json/edit.ts";
 import { FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

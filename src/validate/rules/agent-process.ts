@@ -1,7 +1,7 @@
 // The image may be another: mirrors rewrite it. The command may be wrapped (secret injectors do that), as long as the
 // agent is what runs in the end. Resources and security context belong to the platform.
 import { AGENT } from "../../api/names.ts";
-import { listAt, textAt } from "../../inject/json.ts";
+import { listAt, textAt } from "../../json/edit.ts";
 import { brief, FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 

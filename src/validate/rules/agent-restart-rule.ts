@@ -1,5 +1,5 @@
-import { equivalent } from "../../inject/equivalent.ts";
-import { listAt } from "../../inject/json.ts";
+import { listAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
 import { agentRestartRule as compiledRule } from "../../policy/compile.ts";
 import { spell } from "../../policy/exit-codes.ts";
 import { exitActions, FAILURE_CODES } from "../exit-actions.ts";

@@ -1,6 +1,6 @@
 import { AGENT } from "../../api/names.ts";
-import { isObject, listAt, named, objectAt } from "../../inject/json.ts";
-import { podPath } from "../../inject/template.ts";
+import { podPath } from "../../inject/parts/template.ts";
+import { isObject, listAt, named, objectAt } from "../../json/edit.ts";
 import { brief, FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 

@@ -1,7 +1,7 @@
-import { equivalent } from "../../inject/equivalent.ts";
-import { storedFailJobSetRule } from "../../inject/failure-policy.ts";
-import { listAt, objectAt } from "../../inject/json.ts";
-import { jobPath } from "../../inject/template.ts";
+import { storedFailJobSetRule } from "../../inject/parts/failure-policy.ts";
+import { jobPath } from "../../inject/parts/template.ts";
+import { listAt, objectAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
 import { FAIL_JOB_SET_RULE, podFailureRules } from "../../policy/compile.ts";
 import { FIND_THE_WEBHOOK, inJobSet } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";

@@ -1,6 +1,6 @@
-import { newJobFields } from "../../inject/job.ts";
-import { isAbsent } from "../../inject/json.ts";
-import { jobPath } from "../../inject/template.ts";
+import { newJobFields } from "../../inject/parts/job.ts";
+import { jobPath } from "../../inject/parts/template.ts";
+import { isAbsent } from "../../json/edit.ts";
 import { brief, FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

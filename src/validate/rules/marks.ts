@@ -1,7 +1,7 @@
 import { ANNOTATION, LABEL } from "../../api/names.ts";
-import { objectAt } from "../../inject/json.ts";
-import { readRecord } from "../../inject/record.ts";
-import { jobPath } from "../../inject/template.ts";
+import { jobPath } from "../../inject/parts/template.ts";
+import { readRecord } from "../../inject/stored/record.ts";
+import { objectAt } from "../../json/edit.ts";
 import { FIND_THE_WEBHOOK, inJobSet } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 import type { Member, Subject } from "../subject.ts";

@@ -1,7 +1,8 @@
 // Users of other injectors expect labels and Pod templates to be read; here the JobSet's own annotations are.
-import type { Json, JsonObject } from "../../api/admission.ts";
+
 import { ANNOTATION, GROUP, LABEL } from "../../api/names.ts";
-import { isObject, listAt, objectAt } from "../../inject/json.ts";
+import { isObject, listAt, objectAt } from "../../json/edit.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
 /** Annotations that are read, or written by injection, on a Pod. */

@@ -1,9 +1,10 @@
 // The user's own restartPolicyRules stand in front of ours, and the first that matches decides. That is the user's choice,
 // so this warns and does not refuse.
-import type { JsonObject } from "../../api/admission.ts";
-import { equivalent } from "../../inject/equivalent.ts";
-import { listAt, textAt } from "../../inject/json.ts";
-import { podPath } from "../../inject/template.ts";
+
+import { podPath } from "../../inject/parts/template.ts";
+import { listAt, textAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
+import type { JsonObject } from "../../json/types.ts";
 import { workerRestartRule } from "../../policy/compile.ts";
 import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
 import { exitActions, FAILURE_CODES } from "../exit-actions.ts";

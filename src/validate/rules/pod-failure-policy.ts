@@ -1,10 +1,11 @@
 // A podFailurePolicy sees failed Pods only, and a Pod that restarts in place does not fail. A rule that worked before may
 // so have lost its effect, which its author should know.
-import type { Json, JsonObject } from "../../api/admission.ts";
-import { equivalent } from "../../inject/equivalent.ts";
-import { isObject, listAt, objectAt, textAt } from "../../inject/json.ts";
+
 import type { Participant } from "../../inject/participation.ts";
-import { jobPath } from "../../inject/template.ts";
+import { jobPath } from "../../inject/parts/template.ts";
+import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { podFailureRules } from "../../policy/compile.ts";
 import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
 import { codeMatcher, FAILURE_CODES } from "../exit-actions.ts";

@@ -1,4 +1,4 @@
-import { podPath } from "../../inject/template.ts";
+import { podPath } from "../../inject/parts/template.ts";
 import { brief, FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

@@ -1,5 +1,5 @@
 import { ANNOTATION } from "../../api/names.ts";
-import { isAbsent, objectAt, textAt } from "../../inject/json.ts";
+import { isAbsent, objectAt, textAt } from "../../json/edit.ts";
 import { annotationPath, wholeNumber } from "../annotation.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 import type { Subject } from "../subject.ts";

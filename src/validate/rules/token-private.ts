@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../api/admission.ts";
 import { AGENT } from "../../api/names.ts";
-import { isObject, listAt } from "../../inject/json.ts";
-import { podPath } from "../../inject/template.ts";
-import { mountsToken } from "../../inject/token.ts";
+import { podPath } from "../../inject/parts/template.ts";
+import { mountsToken } from "../../inject/parts/token.ts";
+import { isObject, listAt } from "../../json/edit.ts";
+import type { JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
 export const tokenPrivate: Rule = {

@@ -1,5 +1,5 @@
 import { ANNOTATION } from "../../api/names.ts";
-import { isAbsent } from "../../inject/json.ts";
+import { isAbsent } from "../../json/edit.ts";
 import { annotationPath } from "../annotation.ts";
 import { judged, notApplicable, type Rule } from "../rule.ts";
 

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from "../../api/admission.ts";
-import { isObject, listAt, objectAt } from "../../inject/json.ts";
-import { jobPath, podPath } from "../../inject/template.ts";
+import { jobPath, podPath } from "../../inject/parts/template.ts";
+import { isObject, listAt, objectAt } from "../../json/edit.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
 /** What Kubernetes takes in one restartPolicyRule and in one podFailurePolicy rule alike. */

@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from "../../api/admission.ts";
-import { equivalent } from "../../inject/equivalent.ts";
-import { listAt, textAt } from "../../inject/json.ts";
-import { podPath } from "../../inject/template.ts";
+import { podPath } from "../../inject/parts/template.ts";
+import { listAt, textAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { workerRestartRule } from "../../policy/compile.ts";
 import { brief, FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";

@@ -1,0 +1,221 @@
+// Takes what the watches deliver into the group. The only writer of a Group; decides nothing. Objects of different kinds
+// may arrive in any order (a Pod before its Job), versions of one object arrive in order. Times are milliseconds since 1970.
+import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
+import type { Job } from "../../src/api/job.ts";
+import type { JobSet } from "../../src/api/jobset.ts";
+import type { Pod } from "../../src/api/pod.ts";
+import { epochOf } from "./epochs.ts";
+import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
+import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom } from "./loss-index.ts";
+import {
+  isPaused,
+  isReady,
+  isRunning,
+  mayBeOld,
+  restartsOf,
+  runsOf,
+  standingOfJob,
+  standingOfPod,
+  standingOfUnknownJob,
+} from "./membership.ts";
+import { type Finding, findFailure } from "./pod-failure.ts";
+import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
+import { stagesOf } from "./stages.ts";
+
+export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
+  group.tick += 1;
+  const stages = jobSet === undefined ? [] : stagesOf(jobSet);
+  const known = [...group.stages.values()].map(({ stage }) => stage);
+  if (group.jobSet?.uid !== jobSet?.uid) {
+    for (const uid of [...group.losses.keys()]) dropLoss(group, uid);
+    group.suspensionSeen = false;
+  } else if (JSON.stringify(stages) === JSON.stringify(known)) {
+    // The usual case. What shapes a group is immutable, except the size of an elastic JobSet.
+    group.jobSet = jobSet;
+    if (jobSet?.suspended === true) group.suspensionSeen = true;
+    return;
+  }
+  const children = [...group.jobs.values()];
+  for (const child of children) leave(group, child);
+  group.jobSet = jobSet;
+  group.suspensionSeen ||= jobSet?.suspended === true;
+  group.stages = new Map(stages.map((stage) => [stage.name, newTally(stage)]));
+  for (const child of children) enter(group, child, now);
+  for (const uid of group.podsByJob.keys()) if (!group.jobs.has(uid)) placeAll(group, uid, now);
+}
+
+export function observeJob(group: Group, job: Job, now: number): void {
+  group.tick += 1;
+  const before = group.jobs.get(job.uid);
+  if (before !== undefined) leave(group, before);
+  const child = { job, slots: before?.slots ?? new Map() };
+  group.jobs.set(job.uid, child);
+  addTo(group.jobsByName, job.name, job.uid);
+  enter(group, child, now);
+}
+
+export function forgetJob(group: Group, uid: string, now: number): void {
+  group.tick += 1;
+  const child = group.jobs.get(uid);
+  if (child === undefined) return;
+  leave(group, child);
+  for (const member of membersOf(group, uid)) noteVanished(group, member, now);
+  excuseLosses(group, uid, () => true);
+  group.jobs.delete(uid);
+  removeFrom(group.jobsByName, child.job.name, uid);
+  placeAll(group, uid, now);
+}
+
+export function observePod(group: Group, pod: Pod, now: number): void {
+  group.tick += 1;
+  const before = group.members.get(pod.uid);
+  if (before !== undefined) tallyMember(group, before, -1);
+  addTo(group.podsByJob, jobOf(pod), pod.uid);
+  if (pod.epoch.kind === "malformed") group.malformed.add(pod.uid);
+  else group.malformed.delete(pod.uid);
+  place(group, pod, now);
+}
+
+export function forgetPod(group: Group, uid: string, now: number): void {
+  group.tick += 1;
+  const member = group.members.get(uid);
+  if (member === undefined) return;
+  tallyMember(group, member, -1);
+  removeFrom(group.podsByJob, jobOf(member.pod), uid);
+  group.members.delete(uid);
+  group.malformed.delete(uid);
+  group.ending.delete(uid);
+  group.reported.delete(uid);
+  noteVanished(group, member, now);
+}
+
+export function observeObject(group: Group, object: InPlaceRestart | undefined, now: number): void {
+  group.tick += 1;
+  const before = group.object;
+  group.object = object;
+  if (object?.resourceVersion !== before?.resourceVersion) group.objectChangedAt = now;
+  const synced = object?.status?.syncedEpoch;
+  const syncedBefore = before?.status?.syncedEpoch;
+  // The first sight of an object does not tell how long its epoch has been running; only a change begins a new one.
+  if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
+  group.baseline = group.tick;
+  group.suspensionSeen = group.jobSet?.suspended === true;
+  for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
+}
+
+/** Remembers what was reported about a Pod, so that it is said once. */
+export function noteReported(group: Group, uid: string, text: string): void {
+  if (group.members.has(uid)) group.reported.set(uid, text);
+}
+
+function jobOf(pod: Pod): string {
+  return pod.controller?.uid ?? "";
+}
+
+function membersOf(group: Group, jobUid: string): readonly Member[] {
+  return [...(group.podsByJob.get(jobUid) ?? [])].flatMap((uid) => group.members.get(uid) ?? []);
+}
+
+function leave(group: Group, child: ChildJob): void {
+  for (const member of membersOf(group, child.job.uid)) tallyMember(group, member, -1);
+  leaveSlots(group, child);
+}
+
+function enter(group: Group, child: ChildJob, now: number): void {
+  enterSlots(group, child);
+  // Who made the Job smaller, or suspended it, deleted its Pods; and JobSet counts itself what it makes anew.
+  excuseLosses(group, child.job.uid, (index) => isPaused(child.job) || !isInside(child.job, index));
+  placeAll(group, child.job.uid, now);
+}
+
+function placeAll(group: Group, jobUid: string, now: number): void {
+  for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
+}
+
+/** What was lost at these indexes of the Job is nobody's failure. */
+function excuseLosses(group: Group, jobUid: string, excused: (index: number) => boolean): void {
+  for (const [uid, loss] of lossesOfJob(group, jobUid))
+    if (excused(loss.index)) keepLoss(group, uid, { ...loss, counted: false });
+}
+
+/** Whether the slot is done, or another Pod has taken it in the same epoch: then nothing is lost to the group. */
+function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: number): boolean {
+  if (slots.get(index)?.done === true) return true;
+  const namesakes = [...(group.jobsByName.get(job.name) ?? [])];
+  const live = namesakes.flatMap((uid) => [...(group.jobs.get(uid)?.slots.get(index)?.live ?? [])]);
+  return live.some((uid) => epochOf(group.members.get(uid)) === epoch);
+}
+
+/** A Pod that takes a slot in some epoch makes good what an earlier one lost in that epoch, before anything ran. */
+function supersede(group: Group, pod: Pod): void {
+  const { epoch, completionIndex, controller } = pod;
+  if (epoch.kind !== "present") return;
+  for (const [uid, loss] of lossesOfSlot(group, slotName(controller?.name, completionIndex))) {
+    if (loss.epoch === epoch.epoch && uid !== pod.uid) dropLoss(group, uid);
+  }
+}
+
+/** A Pod is gone, and no end of it was seen, as when somebody forces its deletion. */
+function noteVanished(group: Group, member: Member, now: number): void {
+  const { pod, standing } = member;
+  if (standing !== "live" && (standing !== "ending" || group.losses.has(pod.uid))) return;
+  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true, ask: "restart" }, now);
+}
+
+/** Judges a Pod by what is known now, counts it, and keeps or drops the evidence it gives. */
+function place(group: Group, pod: Pod, now: number): void {
+  const before = group.members.get(pod.uid);
+  const child = group.jobs.get(jobOf(pod));
+  const stage = child === undefined ? undefined : group.stages.get(child.job.replicatedJob);
+  const workers = stage?.stage.workers ?? [];
+  const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
+  const { jobSet } = group;
+  const job = child === undefined ? standingOfUnknownJob(pod, jobSet) : standingOfJob(child.job, jobSet, stage);
+  const standing = standingOfPod(pod, job);
+  const isSameEpoch = before !== undefined && epochOf(before) === epochOf({ pod });
+  const publishedAt = isSameEpoch ? before.publishedAt : group.tick;
+  const running = standing === "live" && isRunning(pod, workers, runs, publishedAt);
+  const restarts = restartsOf(pod, before);
+  const firstSeenAt = before?.firstSeenAt ?? group.tick;
+  const ready = running && isReady(pod);
+  const member: Member = { pod, firstSeenAt, publishedAt, restarts, runs, standing, running, ready };
+  group.members.set(pod.uid, member);
+  if (standing === "ending") group.ending.add(pod.uid);
+  else group.ending.delete(pod.uid);
+  tallyMember(group, member, 1);
+  if (standing === "live" || standing === "succeeded") supersede(group, pod);
+  // Without its Job a Pod proves nothing, but neither does it take back what it proved before.
+  if (child === undefined) return;
+  const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
+  const finding = standing === "outside" ? undefined : findFailure(pod, context);
+  if (finding === undefined) dropLoss(group, pod.uid);
+  else noteLoss(group, member, finding, now);
+}
+
+function noteLoss(group: Group, member: Member, finding: Finding, now: number): void {
+  const { pod } = member;
+  const { completionIndex: index, epoch } = pod;
+  const child = group.jobs.get(jobOf(pod));
+  if (child === undefined || index === undefined || epoch.kind !== "present") return;
+  if (finding.containerID === undefined && isFilled(group, child, index, epoch.epoch)) return;
+  const surplus = !isInside(child.job, index);
+  // Nobody will come in its place, and nothing of it ran in that epoch.
+  if (surplus && epoch.epoch > (group.object?.status?.syncedEpoch ?? 0)) {
+    dropLoss(group, pod.uid);
+    return;
+  }
+  const run = [...member.runs.values()].find(({ id }) => id === finding.containerID);
+  const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
+  const before = group.losses.get(pod.uid);
+  keepLoss(group, pod.uid, {
+    ...finding,
+    counted: finding.counted && !surplus,
+    stage: child.job.replicatedJob,
+    epoch: epoch.epoch,
+    job: child.job.uid,
+    slot: slotName(child.job.name, index),
+    index,
+    ...(finding.containerID === undefined ? {} : { runSeenAt }),
+    at: before?.epoch === epoch.epoch ? before.at : now,
+  });
+}

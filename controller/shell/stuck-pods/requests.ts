@@ -1,0 +1,83 @@
+// The reads and the two writes of freeing a Pod. Both writes name the very Pod, and the first the very version that was judged: whoever
+// judged an old view, or leads no more, is refused by the API server.
+
+import { FAILURE_RECOVERY } from "../../../src/api/names.ts";
+import { type Node, readNode } from "../../../src/api/node.ts";
+import { type Pod, readForceDeleteConsent, readPod } from "../../../src/api/pod.ts";
+import { asList } from "../../../src/json/fields.ts";
+import type { JsonObject } from "../../../src/json/types.ts";
+import { hasStatus } from "../../../src/kube/api-error.ts";
+import { STRATEGIC_MERGE_PATCH } from "../../../src/kube/client.ts";
+import { wholeSeconds } from "../../stuck-pods/explain.ts";
+
+/** What freeing needs of a client. */
+export interface FreeingClient {
+  request(
+    method: "GET" | "PATCH" | "DELETE",
+    path: string,
+    options: {
+      readonly query?: Readonly<Record<string, string>>;
+      readonly body?: unknown;
+      readonly contentType?: string;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<JsonObject>;
+}
+
+export interface ConsentingPod extends Pod {
+  /** The annotation that says that it may be forcefully deleted. */
+  readonly consent: string | undefined;
+}
+
+export class FreeingRequests {
+  readonly #client: FreeingClient;
+
+  constructor(client: FreeingClient) {
+    this.#client = client;
+  }
+
+  /** The API server keeps an index of Pods by node, so that this costs the Pods of one node and not of the cluster. */
+  async podsOn(node: string, signal: AbortSignal): Promise<readonly ConsentingPod[]> {
+    const query = { fieldSelector: `spec.nodeName=${node}` };
+    const list = await this.#client.request("GET", "/api/v1/pods", { query, signal });
+    return asList(list["items"]).map((raw) => ({ ...readPod(raw), consent: readForceDeleteConsent(raw) }));
+  }
+
+  /** As it is now, not as a watch has last shown it. */
+  async node(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    try {
+      return readNode(await this.#client.request("GET", `/api/v1/nodes/${name}`, { signal }));
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Phase and condition: from here on the Job controller may replace it, and Kubernetes itself never takes the phase back. */
+  async mark(pod: Pod, message: string, at: number, signal: AbortSignal): Promise<void> {
+    const { uid, resourceVersion } = pod;
+    const condition = {
+      type: FAILURE_RECOVERY.condition,
+      status: "True",
+      reason: FAILURE_RECOVERY.reason,
+      message,
+      lastTransitionTime: wholeSeconds(at),
+    };
+    const body = { metadata: { uid, resourceVersion }, status: { phase: "Failed", conditions: [condition] } };
+    await this.#client.request("PATCH", `${pathOf(pod)}/status`, { body, contentType: STRATEGIC_MERGE_PATCH, signal });
+  }
+
+  async delete(pod: Pod, signal: AbortSignal): Promise<void> {
+    const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.uid } };
+    try {
+      await this.#client.request("DELETE", pathOf(pod), { body, signal });
+    } catch (error) {
+      // It is gone, or another has its name: that is what was wanted.
+      if (!hasStatus(error, 404) && !hasStatus(error, 409)) throw error;
+    }
+  }
+}
+
+function pathOf({ namespace, name }: Pod): string {
+  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+}

@@ -1,0 +1,129 @@
+// Who keeps a group or a stage of it waiting, and why, in words for people. Looks at every Pod: only for a wait that has
+// stalled. Pure.
+import type { Pod } from "../../src/api/pod.ts";
+import type { ChildJob, Group, StageTally } from "../group/group.ts";
+import { participants } from "../group/startup-order.ts";
+import { clip } from "./clip.ts";
+
+/** As many as fit into an Event's 1 KB note, or a condition of the same length, with a reason each. */
+const MAX_NAMED = 5;
+
+/**
+ * Characters of all reasons together, so that every name stays readable: 1024 without five names (a Job cuts those of its Pods to 63
+ * characters) and the words around them.
+ */
+const REASONS_LENGTH = 600;
+
+interface Missing {
+  readonly who: string;
+  readonly why: string;
+}
+
+/** Of a group at its barrier: also who has to end, or to come to the next epoch, before it begins, although he has no place in it yet. */
+export function describeAwaited(group: Group, due: readonly StageTally[], epoch: number): string {
+  const slots = missingSlots(group, due, epoch);
+  const named = new Set(slots.map(({ who }) => who));
+  const others = [...ending(group), ...stragglers(group, due, epoch)].filter(({ who }) => !named.has(who));
+  return describe([...others, ...absentJobs(due), ...slots]);
+}
+
+/** Such as "2 missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
+export function describeMissing(group: Group, stages: readonly StageTally[], epoch: number): string {
+  return describe([...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
+}
+
+function describe(missing: readonly Missing[]): string {
+  const first = missing.slice(0, MAX_NAMED);
+  const share = Math.floor(REASONS_LENGTH / Math.max(1, first.length));
+  const named = first.map(({ who, why }) => `${who} (${clip(why, share)})`).join(", ");
+  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : "";
+  return `${missing.length} missing: ${named}${more}`;
+}
+
+/** Of a Job that is gone nobody replaces them; and who deletes a Job may leave its Pods running. */
+function ending(group: Group): Missing[] {
+  return [...group.ending].flatMap((uid) => {
+    const pod = group.members.get(uid)?.pod;
+    if (pod === undefined) return [];
+    const stays = group.jobs.has(pod.controller?.uid ?? "") ? "still runs, and its Job ends" : ORPHANED;
+    return { who: pod.name, why: pod.deletion === undefined ? stays : terminating(pod) };
+  });
+}
+
+const ORPHANED = "its Job is gone and it still runs: delete it";
+
+/** Pods of stages whose turn comes later: they may wait for the rest of their stage, but not in an epoch that has ended. */
+function stragglers(group: Group, due: readonly StageTally[], epoch: number): Missing[] {
+  const later = new Set(
+    participants(group)
+      .filter((tally) => !due.includes(tally))
+      .map(({ stage }) => stage.name),
+  );
+  if (later.size === 0) return [];
+  return [...group.members.values()].flatMap(({ pod, standing }) => {
+    const why = standing === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
+    return why === undefined ? [] : { who: pod.name, why };
+  });
+}
+
+function absentJobs(stages: readonly StageTally[]): Missing[] {
+  return stages
+    .filter(({ stage, startedJobs }) => startedJobs < stage.jobs)
+    .map(({ stage, startedJobs }) => ({
+      who: `${stage.jobs - startedJobs} Jobs of ${stage.name}`,
+      why: "not created by JobSet yet",
+    }));
+}
+
+function missingSlots(group: Group, stages: readonly StageTally[], epoch: number): Missing[] {
+  const due = new Set(stages.map(({ stage }) => stage.name));
+  const missing: Missing[] = [];
+  for (const child of group.jobs.values()) {
+    if (!due.has(child.job.replicatedJob) || child.job.controller?.uid !== group.jobSet?.uid) continue;
+    const pods = podsByIndex(group, child);
+    for (let index = 0; index < child.job.parallelism; index += 1)
+      missing.push(...missingSlot(child, index, pods.get(index) ?? [], epoch));
+  }
+  return missing;
+}
+
+/** Those that are there, or have to end first. */
+function podsByIndex(group: Group, { job }: ChildJob): ReadonlyMap<number, readonly Pod[]> {
+  const byIndex = new Map<number, Pod[]>();
+  for (const uid of group.podsByJob.get(job.uid) ?? []) {
+    const { pod, standing } = group.members.get(uid) ?? {};
+    if (pod?.completionIndex === undefined || (standing !== "live" && standing !== "ending")) continue;
+    const known = byIndex.get(pod.completionIndex);
+    if (known === undefined) byIndex.set(pod.completionIndex, [pod]);
+    else known.push(pod);
+  }
+  return byIndex;
+}
+
+function missingSlot({ job, slots }: ChildJob, index: number, pods: readonly Pod[], epoch: number): Missing[] {
+  if (slots.get(index)?.done === true) return [];
+  if (pods.length === 0) return [{ who: `job ${job.name} index ${index}`, why: "no Pod yet" }];
+  return pods.flatMap((pod) => {
+    const why = reasonFor(pod, epoch);
+    return why === undefined ? [] : { who: pod.name, why };
+  });
+}
+
+function reasonFor(pod: Pod, epoch: number): string | undefined {
+  if (pod.deletion !== undefined) return terminating(pod);
+  if (pod.epoch.kind === "present" && pod.epoch.epoch === epoch) return undefined;
+  const scheduled = pod.conditions.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False") return `${scheduled.reason}: ${scheduled.message}`;
+  for (const { name, state } of pod.containers) {
+    if (state.kind === "waiting" && !STARTING.has(state.reason)) return `container ${name}: ${state.reason}`;
+  }
+  if (pod.epoch.kind === "malformed") return "its epoch cannot be read";
+  return pod.epoch.kind === "absent" ? "its agent has not taken an epoch" : `still at epoch ${pod.epoch.epoch}`;
+}
+
+function terminating({ node }: Pod): string {
+  return `terminating on ${node ?? "no node"}`;
+}
+
+/** What a container waits for in any start. */
+const STARTING: ReadonlySet<string> = new Set(["", "PodInitializing", "ContainerCreating", "RestartingAllContainers"]);

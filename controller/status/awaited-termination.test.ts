@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { Surroundings } from "../stuck-pods/surroundings.ts";
+import { runningScene, type Scene } from "../testing/scene.ts";
+
+const [A, B] = ["workers-0/0", "workers-0/1"];
+
+/** Asked for at 12:00:00. */
+const DELETION = { timestamp: "2026-01-01T12:00:30Z", graceSeconds: 30 };
+const at = (time: string) => Date.parse(`2026-01-01T${time}Z`);
+
+const lost: Surroundings = {
+  settings: { enabled: true, threshold: 60_000, brake: 0.55 },
+  unreachable: new Map([["node-2", { since: "2026-01-01T11:59:00Z" }]]),
+  braked: false,
+  settledAt: 0,
+  optedIn: new Set(["ml"]),
+};
+
+/** One Pod terminates on node-2; the other waits at the barrier. */
+function waiting(surroundings: Surroundings, consent: boolean): Scene {
+  const scene = runningScene({}, surroundings);
+  scene.now = at("12:00:05");
+  scene.pod(B, { deletion: DELETION, node: "node-2", safeToForcefullyDelete: consent }).settle();
+  scene.at(2, A).settle();
+  // The ready count has been brought up to date.
+  scene.now = at("12:00:20");
+  return scene.settle();
+}
+
+function condition(scene: Scene) {
+  return scene.status.conditions.find(({ type }) => type === "WaitingForTermination");
+}
+
+describe("a group that waits for a Pod to terminate", () => {
+  it("says on which lost node, since when, and when the Pod is freed", () => {
+    expect(condition(waiting(lost, true))).toMatchObject({
+      status: "True",
+      reason: "NodeUnreachable",
+      message: `waiting for Pod ${B} to terminate: Terminating since 2026-01-01T12:00:00Z on node node-2, which is unreachable since 2026-01-01T11:59:00Z; it is forcefully deleted at 2026-01-01T12:01:30Z unless its node comes back`,
+    });
+  });
+
+  it("says how to consent when the Pod is not annotated", () => {
+    expect(condition(waiting(lost, false))?.message).toContain(
+      `kubectl annotate pod -n ml ${B} reprise.dev/safe-to-forcefully-delete=true`,
+    );
+  });
+
+  it.each<[string, Partial<Surroundings>, string]>([
+    ["the brake holds", { braked: true }, "stuckPods.brake"],
+    ["it is turned off", { settings: { ...lost.settings, enabled: false } }, "stuckPods.enabled is false"],
+    ["its namespace has no label", { optedIn: new Set() }, "reprise.dev/injection=enabled"],
+  ])("says why nothing is freed when %s", (_, change, text) => {
+    expect(condition(waiting({ ...lost, ...change }, true))?.message).toContain(text);
+  });
+
+  it("writes nothing while it only waits", () => {
+    const scene = waiting(lost, true);
+    for (const time of ["12:00:30", "12:00:50", "12:01:29", "12:01:31", "12:05:00"]) {
+      scene.now = at(time);
+      const { decision } = scene.verdict();
+      // After a minute the barrier counts as stalled, which is told once.
+      if (decision !== undefined) expect(decision).toMatchObject({ notices: [{ reason: "BarrierStalled" }] });
+      scene.settle();
+      expect(scene.verdict().decision).toBeUndefined();
+    }
+  });
+
+  it("on a healthy node is patient until the kubelet is late, and asks to be woken then", () => {
+    const scene = waiting({ ...lost, unreachable: new Map() }, true);
+    expect(condition(scene)).toBeUndefined();
+    expect(scene.verdict().wakeAt).toBe(at("12:00:40"));
+    scene.now = at("12:00:40");
+    expect(condition(scene.settle())).toMatchObject({ status: "True", reason: "GracePeriodOver" });
+  });
+
+  it("names the Pod that is awaited longest, and how many more there are", () => {
+    const scene = waiting(lost, true);
+    const later = { timestamp: "2026-01-01T12:00:31Z", graceSeconds: 30 };
+    scene.pod(A, { deletion: later, node: "node-2" }).settle();
+    expect(condition(scene)?.message).toMatch(new RegExp(`^waiting for Pod ${B} .*; 1 more like it$`));
+  });
+
+  it("says so no longer when the Pod is gone", () => {
+    const scene = waiting(lost, true).forgetPod(B).settle();
+    expect(condition(scene)).toMatchObject({ status: "False", reason: "Terminated", message: "" });
+  });
+});

@@ -1,0 +1,63 @@
+// Which Pod keeps a group waiting because it does not end (KEP-3939: its replacement comes only afterwards), said as soon as it is
+// worth telling: at once on an unreachable node, else when the grace period is over and the kubelet had time to report. Pure.
+import type { Pod } from "../../src/api/pod.ts";
+import type { Group } from "../group/group.ts";
+import { judgeStuckPod } from "../stuck-pods/decide.ts";
+import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
+
+/** A kubelet that kills a Pod at the end of its grace period reports it within a few seconds. */
+const OVERDUE_MS = 10_000;
+
+export interface AwaitedTermination {
+  readonly reason: "NodeUnreachable" | "GracePeriodOver";
+  readonly message: string;
+}
+
+/** The longest awaited Pod. The text does not change while nothing happens. */
+export function awaitedTermination(group: Group, now: number): AwaitedTermination | undefined {
+  const awaited = terminating(group).filter((pod) => isLost(group, pod) || overdueAt(pod) <= now);
+  const [first] = awaited.sort((a, b) => endOfGrace(a) - endOfGrace(b) || (a.name < b.name ? -1 : 1));
+  if (first === undefined) return undefined;
+  const { surroundings } = group;
+  const unreachable = surroundings.unreachable.get(first.node ?? "");
+  const since = unreachable?.since === undefined ? "" : ` since ${unreachable.since}`;
+  const where = `on node ${first.node ?? "none"}${unreachable === undefined ? "" : `, which is unreachable${since}`}`;
+  const more = awaited.length === 1 ? "" : `; ${awaited.length - 1} more like it`;
+  return {
+    reason: unreachable === undefined ? "GracePeriodOver" : "NodeUnreachable",
+    message: `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}; ${explainVerdict(judgeStuckPod(first, surroundings, now), first)}${more}`,
+  };
+}
+
+/** When a Pod that is still in time becomes worth telling. Milliseconds since 1970. */
+export function overdueNext(group: Group, now: number): number | undefined {
+  const times = terminating(group)
+    .map(overdueAt)
+    .filter((time) => time > now);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** When the deletion was asked for. */
+export function terminatingSince(pod: Pod): string {
+  return wholeSeconds(endOfGrace(pod) - (pod.deletion?.graceSeconds ?? 0) * 1_000);
+}
+
+function terminating(group: Group): Pod[] {
+  return [...group.ending].flatMap((uid) => {
+    const pod = group.members.get(uid)?.pod;
+    return pod?.deletion === undefined || Number.isNaN(endOfGrace(pod)) ? [] : pod;
+  });
+}
+
+function isLost(group: Group, { node }: Pod): boolean {
+  return group.surroundings.unreachable.has(node ?? "");
+}
+
+function overdueAt(pod: Pod): number {
+  return endOfGrace(pod) + OVERDUE_MS;
+}
+
+/** deletionTimestamp is the end of the grace period. */
+function endOfGrace({ deletion }: Pod): number {
+  return Date.parse(deletion?.timestamp ?? "");
+}

@@ -1,0 +1,202 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import jsonPatch from "fast-json-patch";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { at, policies } from "../../../test/builders/injection.ts";
+import { defaultConfig } from "../../config/config.ts";
+import { inject } from "../../inject/inject.ts";
+import { createPatch, type PatchOperation } from "../../json/patch.ts";
+import type { JsonObject } from "../../json/types.ts";
+import { BundledCli } from "../testing.ts";
+
+let cli: BundledCli;
+
+beforeAll(async () => {
+  cli = await BundledCli.build();
+}, 60_000);
+
+afterAll(() => cli.remove());
+
+/** Each test starts processes, on a machine that may be busy with other tests. */
+const SLOW = { timeout: 120_000 };
+
+const CONFIG_MAP = "# kept   as it is\napiVersion: v1\nkind: ConfigMap   # odd\nmetadata: {name:   cm}\n";
+
+function jobSetText(name: string, annotations = "{}"): string {
+  return `# the job
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: ${name} # its name
+  annotations: ${annotations}
+spec:
+  failurePolicy: {maxRestarts: 3}
+  replicatedJobs:
+  # all of them
+  - name: workers
+    template:
+      spec:
+        template:
+          spec:
+            containers:
+            - name: train
+              image: "train:1"
+              args: [--mode, 0644]
+`;
+}
+
+const OFF = "{reprise.dev/inject:   'false'}";
+
+const GOLDEN = "test/golden/inject";
+
+/** The patch as the API server would apply it, by somebody else's code. */
+function patched(object: JsonObject, patch: readonly PatchOperation[]): JsonObject {
+  return jsonPatch.applyPatch(structuredClone(object), structuredClone([...patch])).newDocument;
+}
+
+describe("reprise inject and the webhook's core agree", SLOW, () => {
+  const inputs = readdirSync(GOLDEN).filter((name) => name.endsWith(".in.yaml"));
+
+  it("on every golden input", async () => {
+    expect(inputs.length).toBeGreaterThan(5);
+    for (const name of inputs) {
+      const path = join(process.cwd(), GOLDEN, name);
+      const object: JsonObject = parseAllDocuments(readFileSync(path, "utf8"), { version: "1.1" })[0]?.toJS();
+      const config = defaultConfig.injection;
+      const outcome = inject({ operation: "CREATE", namespace: "default", object, config, policies });
+      const expected = outcome.kind === "injected" ? patched(object, createPatch(object, outcome.object)) : object;
+      const [json, yaml] = await Promise.all([
+        cli.run(["inject", "-f", path, "-o", "json"]),
+        cli.run(["inject", "-f", path]),
+      ]);
+      expect(JSON.parse(json.stdout), name).toEqual(expected);
+      expect(parseAllDocuments(yaml.stdout, { version: "1.1" })[0]?.toJS(), name).toEqual(expected);
+    }
+  }, 120_000);
+});
+
+describe("reprise inject", SLOW, () => {
+  it("leaves other documents and JobSets that are skipped byte for byte as they are, and injects the rest", async () => {
+    const skipped = jobSetText("plain", OFF);
+    const text = `${CONFIG_MAP}---\n${skipped}---\n${jobSetText("train")}---\n${CONFIG_MAP}`;
+    const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
+    expect(code).toBe(0);
+    expect(stdout.startsWith(`${CONFIG_MAP}---\n${skipped}---\n# the job\n`)).toBe(true);
+    expect(stdout.endsWith(`---\n${CONFIG_MAP}`)).toBe(true);
+    for (const kept of ["name: train # its name", "  # all of them\n  - name: workers", "args: [--mode, 0644]"]) {
+      expect(stdout.slice(stdout.lastIndexOf("# the job"))).toContain(kept);
+    }
+    expect(stdout.split("- name: reprise-agent\n")).toHaveLength(2); // Once.
+    expect(stderr).toBe("standard input:7: document 2, JobSet plain: left as it is: disabled-by-annotation\n");
+  });
+
+  it("leaves what is injected already byte for byte as it is", async () => {
+    const once = await cli.run(["inject", "-f", "-"], jobSetText("train"));
+    const twice = await cli.run(["inject", "-f", "-"], once.stdout);
+    expect(twice).toEqual({ code: 0, stdout: once.stdout, stderr: "" });
+  });
+
+  it("keeps JSON and Lists", async () => {
+    const [document] = parseAllDocuments(jobSetText("train"), { version: "1.1" });
+    const list = { apiVersion: "v1", kind: "List", items: [{ kind: "Secret" }, document?.toJS()] };
+    const { stdout } = await cli.run(["inject", "-f", "-"], JSON.stringify(list, null, 2));
+    const made = JSON.parse(stdout);
+    expect(made).toMatchObject({ kind: "List", items: [{ kind: "Secret" }, { kind: "JobSet" }] });
+    expect(stdout).toContain('"name": "reprise-agent"');
+    const asYaml = await cli.run(["inject", "-f", "-", "-o", "yaml"], JSON.stringify(list));
+    expect(asYaml.stdout).toMatch(/^apiVersion: v1\nkind: List\nitems:\n/);
+  });
+
+  it("reads several files and the YAML and JSON of directories, and prints one stream", async () => {
+    await mkdir(join(cli.folder, "many"), { recursive: true });
+    await cli.file("many/b.yaml", jobSetText("b"));
+    await cli.file("many/a.json", '{"apiVersion": "v1", "kind": "Secret"}');
+    await cli.file("many/notes.txt", "not: [yaml");
+    await cli.file("single.yaml", CONFIG_MAP);
+    const { stdout } = await cli.run(["inject", "-f", "many", "-f", "single.yaml"]);
+    const kinds = parseAllDocuments(stdout).map((document) => at(document.toJS(), "kind"));
+    expect(kinds).toEqual(["Secret", "JobSet", "ConfigMap"]);
+    const json = await cli.run(["inject", "-f", "many", "single.yaml", "-o", "json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: "List", items: [{}, { kind: "JobSet" }, {}] });
+  });
+
+  it("shows the difference in a form that patch reads, without colours where there is no terminal", async () => {
+    const name = await cli.file("train.yaml", jobSetText("train").replace("  annotations: {}\n", ""));
+    const { stdout } = await cli.run(["inject", "-f", name, "-o", "diff"]);
+    expect(stdout).toMatch(/^--- train\.yaml\n\+\+\+ train\.yaml \(injected\)\n@@ -\d+,\d+ \+\d+,\d+ @@\n/);
+    expect(stdout).toContain("\n+            - name: reprise-agent\n");
+    expect(stdout).not.toContain("\u001B");
+    expect(stdout.split("\n").filter((line) => line.startsWith("-"))).toHaveLength(1);
+  });
+
+  it("prints the patch of every JobSet as a line of JSON", async () => {
+    const text = `${jobSetText("a", OFF)}---\n${CONFIG_MAP}---\n${jobSetText("b")}`;
+    const { stdout } = await cli.run(["inject", "-f", "-", "-o", "patch"], text);
+    const [first, second] = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(first).toEqual({ file: "standard input", document: 1, jobSet: "a", patch: [] });
+    expect(second).toMatchObject({ document: 3, jobSet: "b" });
+    expect(second.patch.length).toBeGreaterThan(5);
+  });
+
+  it("tells what it had to overwrite on standard error, with the line", async () => {
+    const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimit: 0\n");
+    const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^standard input:14: document 1, JobSet train: warning: spec\.\S+backoffLimit: 0 was replaced/,
+    );
+  });
+
+  it("prints nothing but findings when a JobSet is refused", async () => {
+    const text = `${jobSetText("good")}---\n${jobSetText("bad", '{reprise.dev/fail-exit-codes: "0"}')}`;
+    const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr.split("\n")).toEqual([
+      expect.stringMatching(
+        /^standard input:26: document 2, JobSet bad: error: metadata\.annotations\[.+ \[exit-codes\]$/,
+      ),
+      "reprise: 1 of 2 JobSets would be refused; correct what the lines above name",
+      "",
+    ]);
+  });
+
+  it("uses the settings of the config file", async () => {
+    await cli.file("config.yaml", "injection:\n  agentImage: mirror.example/reprise:7\n");
+    const { stdout } = await cli.run(["inject", "-f", "-", "--config", "config.yaml"], jobSetText("train"));
+    expect(stdout).toContain("image: mirror.example/reprise:7\n");
+  });
+
+  it.each([
+    ["an empty input", "", "standard input has no document in it; pass YAML or JSON with a JobSet"],
+    ["nothing but comments", "# nothing\n", "standard input has no document in it; pass YAML or JSON with a JobSet"],
+    [
+      "no JobSet",
+      CONFIG_MAP,
+      "no JobSet in standard input (documents read: 1); pass a file with a document of kind JobSet",
+    ],
+    [
+      "a key twice",
+      `${CONFIG_MAP}---\nkind: JobSet\nkind: JobSet\n`,
+      "standard input:7: document 2 is not valid YAML: Map keys must be unique; correct this line",
+    ],
+  ])("answers %s in one line", async (_what, text, line) => {
+    expect(await cli.run(["inject", "-f", "-"], text)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
+  });
+
+  it("answers a file that is not there, and a missing -f, in one line", async () => {
+    expect(await cli.run(["inject", "-f", "nowhere.yaml"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "reprise: nowhere.yaml cannot be read: ENOENT: no such file or directory, stat 'nowhere.yaml'; pass -f FILE with a readable file or directory, or -f - for standard input\n",
+    });
+    expect((await cli.run(["inject"])).stderr).toBe(
+      `reprise: required option '-f, --filename <file...>' not specified; see "reprise --help"\n`,
+    );
+  });
+});

@@ -1,0 +1,44 @@
+// `reprise inject`: what the webhook would make of the JobSets in a file, without a cluster.
+import { type Command, Option } from "commander";
+import { globalOptions } from "../options.ts";
+
+interface Options {
+  readonly filename: readonly string[];
+  readonly output?: "yaml" | "json" | "diff" | "patch";
+  readonly namespace: string;
+}
+
+export function addInject(program: Command): void {
+  program
+    .command("inject")
+    .description("print the JobSets of files as they would be injected; every other document passes through unchanged")
+    .requiredOption("-f, --filename <file...>", "YAML or JSON file, directory, or - for standard input")
+    .addOption(
+      new Option("-o, --output <format>", "without it every document keeps its own format").choices([
+        "yaml",
+        "json",
+        "diff",
+        "patch",
+      ]),
+    )
+    .option("-n, --namespace <name>", "namespace of JobSets that do not say", "default")
+    .action(async ({ filename, output, namespace }: Options, command: Command) => {
+      const { loadConfig } = await import("../../config/config-file.ts");
+      const { RepriseError } = await import("../../errors.ts");
+      const { injectDocuments, print } = await import("../output/injection.ts");
+      const { policiesIn } = await import("../input/policies.ts");
+      const { readSources } = await import("../input/sources.ts");
+
+      const config = await loadConfig(globalOptions(command).config);
+      const documents = await readSources(filename);
+      const policies = policiesIn(documents, config.failurePolicies, namespace);
+      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, policies, namespace);
+      for (const line of lines) process.stderr.write(`${line}\n`);
+      // All or nothing: half of a file, piped into kubectl, would look like a success.
+      if (refused > 0) throw new RepriseError("JOBSETS_REFUSED", { refused, jobSets });
+      const { styleText } = await import("node:util");
+      const paint = (colour: "red" | "green" | "cyan" | "bold", text: string) =>
+        styleText(colour, text, { stream: process.stdout });
+      process.stdout.write(print(injected, output, paint));
+    });
+}

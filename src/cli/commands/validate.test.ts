@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BundledCli } from "../testing.ts";
+
+let cli: BundledCli;
+
+beforeAll(async () => {
+  cli = await BundledCli.build();
+}, 60_000);
+
+afterAll(() => cli.remove());
+
+/** Each test starts processes, on a machine that may be busy with other tests. */
+const SLOW = { timeout: 120_000 };
+
+const CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\n";
+
+function jobSetText(name: string, annotations = "{}"): string {
+  return `apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: ${name}
+  namespace: team
+  annotations: ${annotations}
+spec:
+  failurePolicy: {maxRestarts: 3}
+  replicatedJobs:
+  - name: workers
+    template: {spec: {template: {spec: {containers: [{name: train, image: "train:1"}]}}}}
+`;
+}
+
+describe("reprise validate", SLOW, () => {
+  it("accepts a plain JobSet, and counts the documents that it ignores", async () => {
+    const text = `${CONFIG_MAP}---\n${jobSetText("train")}---\n${CONFIG_MAP}`;
+    expect(await cli.run(["validate", "-f", "-"], text)).toEqual({
+      code: 0,
+      stdout: "standard input: document 2, JobSet team/train: valid\n2 other documents ignored\n",
+      stderr: "",
+    });
+  });
+
+  it("accepts what inject printed, and refuses it when its agent was broken", async () => {
+    const { stdout: injected } = await cli.run(["inject", "-f", "-"], jobSetText("train"));
+    expect((await cli.run(["validate", "-f", "-"], injected)).stdout).toMatch(/: valid\n$/);
+    const { code, stderr } = await cli.run(
+      ["validate", "-f", "-"],
+      injected.replace("restartPolicy: Always", "restartPolicy: Never"),
+    );
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /error: spec\.\S+\.initContainers\[0\]\.restartPolicy: is "Never" and not "Always".+ \[agent-process\]\n/,
+    );
+  });
+
+  it("refuses with one line per error, warns on standard error, and exits with 1", async () => {
+    const annotations =
+      '{reprise.dev/fail-exit-codes: "0", reprise.dev/max-restarts: many, reprise.dev/inejct: "true"}';
+    const { code, stdout, stderr } = await cli.run(
+      ["validate", "-f", "-"],
+      `${jobSetText("a")}---\n${jobSetText("b", annotations)}`,
+    );
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout:
+        "standard input: document 1, JobSet team/a: valid\n" +
+        "standard input: document 2, JobSet team/b: invalid (2 errors, 1 warning)\n",
+    });
+    const place = "standard input:18: document 2, JobSet team/b";
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(new RegExp(`^${place}: error: .+fail-exit-codes.+ \\[exit-codes\\]$`)),
+      expect.stringMatching(
+        new RegExp(`^${place}: error: .+max-restarts.+"many" is not a whole number.+ \\[max-restarts\\]$`),
+      ),
+      expect.stringMatching(
+        new RegExp(`^${place}: warning: .+did you mean reprise\\.dev/inject\\? \\[unknown-annotations\\]$`),
+      ),
+      "reprise: 1 of 2 JobSets would be refused; correct what the lines above name",
+    ]);
+  });
+
+  it("knows the failure policies of the config file and of the ConfigMap among the documents", async () => {
+    const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
+    const policies =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\ndata:\n  mine: 'failExitCodes: 8'\n";
+    const named = (name: string) => `---\n${jobSetText(name, `{reprise.dev/failure-policy: ${name}}`)}`;
+    const text = `${policies}${named("ours")}${named("mine")}${named("theirs")}`;
+    const { stdout, stderr } = await cli.run(["validate", "-f", "-", "--config", config], text);
+    expect(stdout.match(/(?<=team\/)\w+: \w+/g)).toEqual(["ours: valid", "mine: valid", "theirs: invalid"]);
+    expect(stderr).toContain(
+      '"theirs" is not a failure policy of ConfigMap reprise-failure-policies of namespace team',
+    );
+    const injected = await cli.run(
+      ["inject", "-f", "-", "--config", config],
+      `${policies}${named("ours")}${named("mine")}`,
+    );
+    expect(injected.stdout.match(/(?<="exitCodes\\?":\{\\?"fail\\?":\\?")\d+/g)).toEqual(["7", "8"]);
+  });
+
+  it("says which JobSets would be left alone, and why", async () => {
+    const { stdout } = await cli.run(["validate", "-f", "-"], jobSetText("train", '{reprise.dev/inject: "false"}'));
+    expect(stdout).toBe(
+      "standard input: document 1, JobSet team/train: would be left alone (disabled-by-annotation)\n",
+    );
+  });
+
+  it("explains every rule", async () => {
+    const { stdout } = await cli.run(["validate", "-f", "-", "--explain"], jobSetText("train", "{reprise.dev/x: y}"));
+    expect(stdout).toContain("\n  ✓ agent-first: pass (every participant starts with its agent)\n");
+    expect(stdout).toContain("\n  - max-restarts: not-applicable (the annotation is not set)\n");
+    expect(stdout).toContain(
+      "\n  ! unknown-annotations: warning\n      metadata.annotations[reprise.dev/x]: is not known",
+    );
+  });
+
+  it("prints verdicts for programs, with the rules when asked for", async () => {
+    const text = `${CONFIG_MAP}---\n${jobSetText("train", "{reprise.dev/max-restarts: many}")}`;
+    const plain = await cli.run(["validate", "-f", "-", "-o", "json"], text);
+    expect(plain.code).toBe(1);
+    expect(JSON.parse(plain.stdout)).toEqual({
+      jobSets: [
+        {
+          file: "standard input",
+          document: 2,
+          jobSet: "team/train",
+          allowed: false,
+          errors: [
+            {
+              rule: "max-restarts",
+              path: "metadata.annotations[reprise.dev/max-restarts]",
+              message: expect.any(String),
+            },
+          ],
+          warnings: [],
+          injectionWarnings: [],
+        },
+      ],
+      ignoredDocuments: 1,
+    });
+    const explained = await cli.run(["validate", "-f", "-", "-o", "json", "--explain"], text);
+    expect(JSON.parse(explained.stdout).jobSets[0].results.length).toBeGreaterThan(20);
+  });
+
+  it("answers input without a JobSet in one line", async () => {
+    expect(await cli.run(["validate", "-f", "-"], CONFIG_MAP)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "reprise: no JobSet in standard input (documents read: 1); pass a file with a document of kind JobSet\n",
+    });
+  });
+});

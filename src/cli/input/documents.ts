@@ -1,0 +1,158 @@
+// Splits a stream of YAML or JSON into documents and finds the JobSets in them. Pure; every document keeps its exact text,
+// so that what is not changed can be written back byte for byte.
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseAllDocuments,
+  type Tags,
+} from "yaml";
+import { JOBSET } from "../../api/names.ts";
+import { RepriseError, reasonOf } from "../../errors.ts";
+import { isObject, listAt, textAt } from "../../json/edit.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
+
+export type Path = readonly (string | number)[];
+export type YamlDocument = Document.Parsed<ParsedNode>;
+
+/** A JobSet in a document: the whole of it, or an item of a List. */
+export interface FoundJobSet {
+  readonly path: Path;
+  readonly object: JsonObject;
+}
+
+export interface InputDocument {
+  /** As it is named in messages. */
+  readonly file: string;
+  /** Counted from 1 in its file. */
+  readonly number: number;
+  /** The exact text; the texts of a file's documents make up the file. */
+  readonly source: string;
+  readonly form: "yaml" | "json";
+  readonly value: Json;
+  readonly jobSets: readonly FoundJobSet[];
+  /** The line in the file at which the deepest written part of a path begins. */
+  lineOf(path: Path): number;
+  /** Parses the text anew: the result may be changed. */
+  parse(): YamlDocument;
+}
+
+/**
+ * YAML as the API machinery reads it, which is 1.1 (`0644` is octal, `yes` is true) without what JSON cannot express: dates
+ * and base-60 numbers are text there. Output follows the same rules, so that a string "on" keeps its quotes.
+ */
+const AS_KUBERNETES = {
+  version: "1.1",
+  merge: true,
+  customTags: (tags: Tags): Tags =>
+    tags.filter(
+      (tag) =>
+        typeof tag === "string" || !(/:(timestamp|binary|omap|pairs|set)$/.test(tag.tag) || tag.format === "TIME"),
+    ),
+  prettyErrors: false,
+  logLevel: "error",
+} as const;
+
+/** Deeper than any Kubernetes object; an alias that contains itself has no end. */
+const MAX_DEPTH = 200;
+
+/** Every document of a text that is not empty. Throws a RepriseError that names file, document and line. */
+export function readDocuments(text: string, file: string): InputDocument[] {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments<ParsedNode>(text, { ...AS_KUBERNETES, lineCounter: lines });
+  const documents = Array.isArray(parsed) ? parsed : [];
+  const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
+  let from = 0;
+  return documents.map((document, index) => {
+    const number = index + 1;
+    const invalid = (offset: number, reason: string) =>
+      new RepriseError("INPUT_SYNTAX", { file, document: number, line: lineAt(offset), reason });
+    const [error] = document.errors;
+    if (error !== undefined) throw invalid(error.pos[0], firstLine(error.message));
+    const start = document.contents?.range[0] ?? document.range[0];
+    const to = index === documents.length - 1 ? text.length : document.range[2];
+    const source = text.slice(from, to);
+    from = to;
+    let value: Json;
+    try {
+      value = asJson(document.toJS(), 0);
+    } catch (problem) {
+      throw invalid(start, firstLine(reasonOf(problem)));
+    }
+    return {
+      file,
+      number,
+      source,
+      form: source.trimStart().startsWith("{") ? "json" : "yaml",
+      value,
+      jobSets: findJobSets(value),
+      lineOf: (path) => lineAt(offsetOf(document, path)),
+      parse: () => parseOne(source),
+    };
+  });
+}
+
+export function parseOne(source: string): YamlDocument {
+  const parsed = parseAllDocuments<ParsedNode>(source, AS_KUBERNETES);
+  const [document] = Array.isArray(parsed) ? parsed : [];
+  if (document === undefined) throw new Error("a document that was read before cannot be read again");
+  return document;
+}
+
+/** The value of a document as JSON; throws where it has something that JSON has not. */
+export function asJson(value: unknown, depth: number): Json {
+  if (depth > MAX_DEPTH) throw new Error("nested too deeply, perhaps by an alias that contains itself");
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (Array.isArray(value)) return value.map((item) => asJson(item, depth + 1));
+  if (typeof value === "object") {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asJson(item, depth + 1)]));
+  }
+  throw new Error(`${String(value)} is not a value that Kubernetes takes`);
+}
+
+function findJobSets(value: Json): FoundJobSet[] {
+  return objectsIn(value).filter(({ object }) => isJobSet(object));
+}
+
+/** The object that a document is, or the items of a List. */
+export function objectsIn(value: Json): { readonly path: Path; readonly object: JsonObject }[] {
+  if (!isObject(value)) return [];
+  if (!/^[A-Za-z]*List$/.test(textAt(value, "kind") ?? "")) return [{ path: [], object: value }];
+  return listAt(value, "items").flatMap((item, index) =>
+    isObject(item) ? [{ path: ["items", index], object: item }] : [],
+  );
+}
+
+function isJobSet(value: JsonObject): boolean {
+  return value["kind"] === JOBSET.kind && (textAt(value, "apiVersion") ?? "").startsWith(`${JOBSET.group}/`);
+}
+
+function offsetOf(document: YamlDocument, path: Path): number {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range[0] ?? document.range[0];
+  for (const key of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
+      if (pair === undefined || !isScalar(pair.key)) return offset;
+      offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)];
+      offset = rangeOf(node)?.[0] ?? offset;
+    } else return offset;
+  }
+  return offset;
+}
+
+function rangeOf(node: unknown): readonly number[] | undefined {
+  return isMap(node) || isSeq(node) || isScalar(node) ? (node.range ?? undefined) : undefined;
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? text;
+}

@@ -1,0 +1,81 @@
+// Reads from a cluster what `reprise status` reports: JobSets, their InPlaceRestarts and Pods. Whether a node is reachable is left open
+// for users who may not read nodes.
+import { IN_PLACE_RESTART, type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
+import { readJobSet } from "../../api/jobset.ts";
+import { JOBSET, LABEL } from "../../api/names.ts";
+import { readNode } from "../../api/node.ts";
+import { type Pod, readPod } from "../../api/pod.ts";
+import { RepriseError } from "../../errors.ts";
+import { hasStatus } from "../../kube/api-error.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { listAll } from "../../kube/list.ts";
+import type { GroupReading, NodeState } from "../output/status-report.ts";
+
+/** Every group of a namespace, or of all. Their Pods are not read: what a group waits for is in its conditions. */
+export async function readGroups(client: KubeClient, namespace: string | undefined): Promise<GroupReading[]> {
+  const [objects, jobSets] = await Promise.all([
+    listAll(client, objectsIn(namespace), readInPlaceRestart),
+    listAll(client, jobSetsIn(namespace), readJobSet, `${LABEL.injected}=true`),
+  ]);
+  const byUid = new Map(jobSets.map((jobSet) => [jobSet.uid, jobSet]));
+  return objects.map((object) => {
+    const jobSet = byUid.get(object.jobSetUID);
+    return { object, ...(jobSet === undefined ? {} : { jobSet }) };
+  });
+}
+
+export async function readGroup(client: KubeClient, namespace: string, name: string): Promise<GroupReading> {
+  const jobSet = await orAbsent(client.request("GET", `${jobSetsIn(namespace)}/${name}`));
+  if (jobSet === undefined) throw new RepriseError("JOBSET_NOT_FOUND", { namespace, name });
+  const raw = await orAbsent(client.request("GET", `${objectsIn(namespace)}/${name}`));
+  const read = readJobSet(jobSet);
+  const object: InPlaceRestart | undefined = raw === undefined ? undefined : readInPlaceRestart(raw);
+  if (object?.jobSetUID !== read.uid) {
+    const injected = read.labels[LABEL.injected] === "true";
+    const upstream = read.failurePolicy?.restartStrategy === "InPlaceRestart";
+    throw new RepriseError("JOBSET_WITHOUT_GROUP", { namespace, name, injected, upstream });
+  }
+  const selector = `${JOBSET.nameKey}=${name},${LABEL.injected}=true`;
+  const pods = await listAll(client, `/api/v1/namespaces/${namespace}/pods`, readPod, selector);
+  const terminating = pods.filter(({ deletion }) => deletion !== undefined);
+  return { object, jobSet: read, terminating, nodes: await readNodes(client, terminating) };
+}
+
+async function readNodes(client: KubeClient, pods: readonly Pod[]): Promise<ReadonlyMap<string, NodeState>> {
+  const names = [...new Set(pods.flatMap(({ node }) => node ?? []))];
+  const states = await Promise.all(names.map(async (name) => [name, await readNodeState(client, name)] as const));
+  return new Map(states);
+}
+
+async function readNodeState(client: KubeClient, name: string): Promise<NodeState> {
+  try {
+    const { unreachable } = readNode(await client.request("GET", `/api/v1/nodes/${name}`));
+    return unreachable === undefined ? "reachable" : "unreachable";
+  } catch (error) {
+    if (hasStatus(error, 404)) return "gone";
+    if (hasStatus(error, 403)) return "unknown";
+    throw error;
+  }
+}
+
+async function orAbsent<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (hasStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+function objectsIn(namespace: string | undefined): string {
+  const { group, version, plural } = IN_PLACE_RESTART;
+  return `/apis/${group}/${version}${within(namespace)}/${plural}`;
+}
+
+function jobSetsIn(namespace: string | undefined): string {
+  return `/apis/${JOBSET.group}/${JOBSET.version}${within(namespace)}/${JOBSET.plural}`;
+}
+
+function within(namespace: string | undefined): string {
+  return namespace === undefined ? "" : `/namespaces/${namespace}`;
+}

@@ -1,0 +1,17 @@
+// Field paths as findings write them ("spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]"), taken apart. Pure.
+import type { Path } from "../input/documents.ts";
+
+const STEP = /\[([^\]]*)\]|([^.[\]]+)/g;
+
+export function parseFieldPath(text: string): Path {
+  return [...text.matchAll(STEP)].map(([, bracketed, plain]) => {
+    const step = bracketed ?? plain ?? "";
+    return bracketed !== undefined && /^\d{1,9}$/.test(step) ? Number(step) : step;
+  });
+}
+
+/** The path at the beginning of a warning ("spec.suspend: ..."); empty when it has none. */
+export function leadingPath(warning: string): Path {
+  const [, path] = /^((?:spec|metadata|status)[^\s]*?): /.exec(warning) ?? [];
+  return path === undefined ? [] : parseFieldPath(path);
+}

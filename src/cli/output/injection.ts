@@ -1,0 +1,145 @@
+// The work of `reprise inject` on documents that have been read, and the forms in which the result is printed. Pure.
+
+import { inject } from "../../inject/inject.ts";
+import type { InjectionSettings } from "../../inject/settings.ts";
+import { createPatch } from "../../json/patch.ts";
+import type { Json } from "../../json/types.ts";
+import type { PolicyLookup } from "../../policy/lookup.ts";
+import type { InputDocument } from "../input/documents.ts";
+import { unifiedDiff } from "./diff.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine, warningLine } from "./report.ts";
+import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
+
+export interface InjectedDocument {
+  readonly input: InputDocument;
+  /** None when nothing of the document changed. */
+  readonly changes: readonly Change[];
+}
+
+export interface Injected {
+  readonly injected: readonly InjectedDocument[];
+  /** What the user should know, in the order of the documents. */
+  readonly lines: readonly string[];
+  readonly jobSets: number;
+  readonly refused: number;
+}
+
+type Answer =
+  | { readonly kind: "changed"; readonly change: Change; readonly lines: readonly string[] }
+  | { readonly kind: "unchanged" | "refused"; readonly lines: readonly string[] };
+
+export function injectDocuments(
+  documents: readonly InputDocument[],
+  settings: InjectionSettings,
+  policies: PolicyLookup,
+  namespace: string,
+): Injected {
+  const injected = documents.map((input) => {
+    const answers = locate([input]).map((at) => answer(at, settings, policies, namespace));
+    return { input, answers, changes: answers.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
+  });
+  const answers = injected.flatMap((each) => each.answers);
+  return {
+    injected,
+    lines: answers.flatMap((each) => each.lines),
+    jobSets: answers.length,
+    refused: answers.filter(({ kind }) => kind === "refused").length,
+  };
+}
+
+function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup, namespace: string): Answer {
+  const { object, path } = at.jobSet;
+  const request = {
+    operation: "CREATE",
+    namespace: namespaceOf(at.jobSet, namespace),
+    object,
+    config: settings,
+    policies,
+  } as const;
+  const outcome = inject(request);
+  const warnings = outcome.warnings.map((warning) => warningLine(at, warning));
+  switch (outcome.kind) {
+    case "refused": {
+      const errors = outcome.errors.map((finding) => findingLine(at, "error", finding));
+      return { kind: "refused", lines: [...errors, ...warnings] };
+    }
+    case "skipped":
+      return { kind: "unchanged", lines: [noteLine(at, `left as it is: ${outcome.reason}`), ...warnings] };
+    case "injected": {
+      const isSame = createPatch(object, outcome.object).length === 0;
+      if (isSame) return { kind: "unchanged", lines: warnings };
+      return { kind: "changed", change: { path, before: object, after: outcome.object }, lines: warnings };
+    }
+  }
+}
+
+export type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
+
+export function print(
+  documents: readonly InjectedDocument[],
+  format: "yaml" | "json" | "diff" | "patch" | undefined,
+  paint: Paint,
+): string {
+  switch (format) {
+    case "json":
+      return `${JSON.stringify(asOneObject(documents.map(resultOf)), null, 2)}\n`;
+    case "patch":
+      return documents.flatMap(patchLines).join("");
+    case "diff":
+      return diffs(documents, paint);
+    case "yaml":
+      return joined(documents.map((each) => (each.input.form === "json" ? yamlText(resultOf(each)) : textOf(each))));
+    case undefined:
+      return joined(documents.map(textOf));
+  }
+}
+
+function textOf({ input, changes }: InjectedDocument): string {
+  return changes.length === 0 ? input.source : rewrite(input, changes);
+}
+
+function resultOf({ input, changes }: InjectedDocument): Json {
+  return applied(input.value, changes);
+}
+
+/** Documents of one file have their separators already; between files, and after a document that lost its own, one is added. */
+function joined(texts: readonly string[]): string {
+  return texts.reduce((all, text) => {
+    if (all === "" || text === "") return all + text;
+    const ended = all.endsWith("\n") ? all : `${all}\n`;
+    const isSeparate = /^(?:\s|#[^\n]*\n|%[^\n]*\n)*---(?:\s|$)/.test(text) || /(?:^|\n)---\s*$/.test(all);
+    return isSeparate ? ended + text.replace(/^\r?\n/, "") : `${ended}---\n${text}`;
+  }, "");
+}
+
+/** Several documents in JSON are a List, as kubectl prints them. */
+function asOneObject(values: readonly Json[]): Json {
+  const present = values.filter((value) => value !== null);
+  const [only] = present;
+  return present.length === 1 && only !== undefined ? only : { apiVersion: "v1", kind: "List", items: present };
+}
+
+/** One line for each JobSet, for tools that read lines of JSON; empty patches are listed too. */
+function patchLines({ input, changes }: InjectedDocument): string[] {
+  return input.jobSets.map((jobSet) => {
+    const change = changes.find(({ before }) => before === jobSet.object);
+    const patch = change === undefined ? [] : createPatch(change.before, change.after);
+    return `${JSON.stringify({ file: input.file, document: input.number, jobSet: nameOf(jobSet), patch })}\n`;
+  });
+}
+
+function diffs(documents: readonly InjectedDocument[], paint: Paint): string {
+  const files = Map.groupBy(documents, ({ input }) => input.file);
+  const lines = [...files].flatMap(([file, parts]) => {
+    const before = parts.map(({ input }) => input.source).join("");
+    return unifiedDiff(before, joined(parts.map(textOf)), [file, `${file} (injected)`]);
+  });
+  return lines.map((line) => `${painted(line, paint)}\n`).join("");
+}
+
+function painted(line: string, paint: Paint): string {
+  if (line.startsWith("--- ") || line.startsWith("+++ ")) return paint("bold", line);
+  if (line.startsWith("@@")) return paint("cyan", line);
+  if (line.startsWith("+")) return paint("green", line);
+  return line.startsWith("-") ? paint("red", line) : line;
+}

@@ -1,0 +1,88 @@
+// The work of `reprise validate` on documents that have been read, and how its verdicts are printed. Pure.
+import type { RuleResult, Verdict } from "../../api/admission.ts";
+import type { InjectionSettings } from "../../inject/settings.ts";
+import type { PolicyLookup } from "../../policy/lookup.ts";
+import { preview } from "../../validate/preview.ts";
+import type { InputDocument } from "../input/documents.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf, warningLine } from "./report.ts";
+
+export interface Judgement {
+  readonly at: Located;
+  readonly verdict: Verdict;
+  /** What injection itself warns about. */
+  readonly warnings: readonly string[];
+}
+
+export function judgeDocuments(
+  documents: readonly InputDocument[],
+  config: InjectionSettings,
+  policies: PolicyLookup,
+  namespace: string,
+): Judgement[] {
+  return locate(documents).map((at) => {
+    const { object } = at.jobSet;
+    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, policies }) };
+  });
+}
+
+/** Errors and warnings, for standard error. */
+export function messages(judgements: readonly Judgement[]): string[] {
+  return judgements.flatMap(({ at, verdict, warnings }) => [
+    ...verdict.errors.map((finding) => findingLine(at, "error", finding)),
+    ...warnings.map((warning) => warningLine(at, warning)),
+    ...verdict.warnings.map((finding) => findingLine(at, "warning", finding)),
+  ]);
+}
+
+export function verdictsAsText(judgements: readonly Judgement[], ignored: number, explain: boolean): string {
+  const verdicts = judgements.flatMap((judgement) => [
+    headline(judgement),
+    ...(explain ? judgement.verdict.results.flatMap(explanation) : []),
+  ]);
+  const others = ignored === 0 ? [] : [`${count(ignored, "other document")} ignored`];
+  return [...verdicts, ...others].map((line) => `${line}\n`).join("");
+}
+
+function headline({ at, verdict, warnings }: Judgement): string {
+  const place = `${at.document.file}: document ${at.document.number}, JobSet ${nameOf(at.jobSet)}`;
+  const skipped = skipReason(verdict);
+  if (skipped !== undefined && verdict.allowed) return `${place}: would be left alone (${skipped})`;
+  const warned = verdict.warnings.length + warnings.length;
+  const found = [
+    ...(verdict.allowed ? [] : [count(verdict.errors.length, "error")]),
+    ...(warned === 0 ? [] : [count(warned, "warning")]),
+  ];
+  return `${place}: ${verdict.allowed ? "valid" : "invalid"}${found.length === 0 ? "" : ` (${found.join(", ")})`}`;
+}
+
+/** When a JobSet is left alone, every rule about JobSets that take part says why. */
+function skipReason({ results }: Verdict): string | undefined {
+  const first = results.find(({ rule }) => rule === "malformed");
+  return first?.verdict === "not-applicable" ? first.reason : undefined;
+}
+
+const MARK = { pass: "✓", error: "✗", warning: "!", "not-applicable": "-" } as const;
+
+function explanation(result: RuleResult): string[] {
+  const begin = `  ${MARK[result.verdict]} ${result.rule}: ${result.verdict}`;
+  if (!("findings" in result)) return [`${begin} (${result.reason})`];
+  return [begin, ...result.findings.map(({ path, message }) => `      ${path}: ${message}`)];
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+export function verdictsAsJson(judgements: readonly Judgement[], ignored: number, explain: boolean): string {
+  const verdicts = judgements.map(({ at, verdict, warnings }) => ({
+    file: at.document.file,
+    document: at.document.number,
+    jobSet: nameOf(at.jobSet),
+    allowed: verdict.allowed,
+    errors: verdict.errors,
+    warnings: verdict.warnings,
+    injectionWarnings: warnings,
+    ...(explain ? { results: verdict.results } : {}),
+  }));
+  return `${JSON.stringify({ jobSets: verdicts, ignoredDocuments: ignored }, null, 2)}\n`;
+}

@@ -1,0 +1,45 @@
+// How `inject` and `validate` name JobSets and tell what is wrong with them: one line each, beginning with file and line,
+// so that editors can jump there. Pure.
+import type { Finding } from "../../api/admission.ts";
+import { readIdentity } from "../../api/metadata.ts";
+import type { FoundJobSet, InputDocument, Path } from "../input/documents.ts";
+import { leadingPath, parseFieldPath } from "./field-path.ts";
+
+/** One JobSet of the input, and where it is. */
+export interface Located {
+  readonly document: InputDocument;
+  readonly jobSet: FoundJobSet;
+}
+
+export function locate(documents: readonly InputDocument[]): Located[] {
+  return documents.flatMap((document) => document.jobSets.map((jobSet) => ({ document, jobSet })));
+}
+
+/** Where the API server would put it; a JobSet without a namespace goes where kubectl is told to put it. */
+export function namespaceOf({ object }: FoundJobSet, byDefault: string): string {
+  return readIdentity(object).namespace || byDefault;
+}
+
+export function nameOf({ object }: FoundJobSet): string {
+  const { name, namespace } = readIdentity(object);
+  const shown = name === "" ? "without a name" : name;
+  return namespace === "" ? shown : `${namespace}/${shown}`;
+}
+
+export function findingLine(at: Located, severity: "error" | "warning", finding: Finding): string {
+  const text = `${severity}: ${finding.path}: ${finding.message} [${finding.rule}]`;
+  return line(at, parseFieldPath(finding.path), text);
+}
+
+export function warningLine(at: Located, warning: string): string {
+  return line(at, leadingPath(warning), `warning: ${warning}`);
+}
+
+export function noteLine(at: Located, note: string): string {
+  return line(at, [], note);
+}
+
+function line({ document, jobSet }: Located, path: Path, text: string): string {
+  const place = `${document.file}:${document.lineOf([...jobSet.path, ...path])}`;
+  return `${place}: document ${document.number}, JobSet ${nameOf(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
+}

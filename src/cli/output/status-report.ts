@@ -1,0 +1,149 @@
+// What `reprise status` says about one group, as plain data: derived from its objects as they were read, and from the time. Pure.
+import { budgetOf } from "../../../controller/escalation/budget.ts";
+import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
+import { describeCause } from "../../../controller/status/history.ts";
+import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
+import { formatDuration } from "../../api/duration.ts";
+import type { InPlaceRestart, RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
+import type { JobSet } from "../../api/jobset.ts";
+import type { Condition } from "../../api/metadata.ts";
+import type { Pod } from "../../api/pod.ts";
+
+/** `unknown`: whoever asks may not read nodes. */
+export type NodeState = "reachable" | "unreachable" | "gone" | "unknown";
+
+export interface GroupReading {
+  readonly object: InPlaceRestart;
+  /** Absent when it was deleted meanwhile. */
+  readonly jobSet?: JobSet;
+  /** Its Pods that are being deleted. */
+  readonly terminating?: readonly Pod[];
+  readonly nodes?: ReadonlyMap<string, NodeState>;
+}
+
+export interface GroupReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase: string;
+  readonly ready: string;
+  readonly syncedEpoch?: number;
+  readonly deprecatedEpoch?: number;
+  readonly held: readonly string[];
+  readonly restarts: { readonly used: number; readonly max?: number };
+  readonly waitingFor: readonly AwaitedPod[];
+  readonly history: readonly RestartReport[];
+  readonly conditions: readonly Condition[];
+}
+
+export interface AwaitedPod {
+  readonly pod: string;
+  readonly node: string;
+  readonly nodeState: NodeState;
+  readonly terminatingSince: string;
+  readonly gracePeriodEnds: string;
+  readonly safeToForcefullyDelete: boolean;
+  /** What the user can do, a line each. */
+  readonly remedies: readonly string[];
+}
+
+export interface RestartReport {
+  readonly cause: string;
+  readonly fromEpoch: number;
+  readonly toEpoch?: number;
+  readonly counted: boolean;
+  readonly failureSeen?: string;
+  /** Seconds from the failure to each step that was reached. */
+  readonly steps: Readonly<Partial<Record<Step, number>>>;
+}
+
+export const STEPS = ["deprecated", "allRestarted", "synced", "allRunning"] as const;
+type Step = (typeof STEPS)[number] & keyof RestartSteps;
+
+export function reportGroup({ object, jobSet, terminating = [], nodes = new Map() }: GroupReading): GroupReport {
+  const { namespace, name, status } = object;
+  const inPlace = status?.restarts ?? 0;
+  const budget = jobSet === undefined ? { used: inPlace } : budgetOf(jobSet, inPlace);
+  return {
+    namespace,
+    name,
+    phase: status?.phase ?? "Starting",
+    ready: status?.ready ?? "",
+    ...(status === undefined ? {} : { syncedEpoch: status.syncedEpoch, deprecatedEpoch: status.deprecatedEpoch }),
+    held: status?.held ?? [],
+    restarts: budget,
+    waitingFor: terminating
+      .flatMap((pod) => awaitedPod(pod, nodes.get(pod.node ?? "") ?? "unknown"))
+      .sort((a, b) => (a.terminatingSince < b.terminatingSince ? -1 : 1)),
+    history: (status?.history ?? []).map(restartReport),
+    conditions: status?.conditions ?? [],
+  };
+}
+
+function awaitedPod(pod: Pod, nodeState: NodeState): AwaitedPod[] {
+  // One that has ended keeps nobody waiting.
+  if (pod.deletion === undefined || pod.phase === "Succeeded" || pod.phase === "Failed") return [];
+  return [
+    {
+      pod: pod.name,
+      node: pod.node ?? "",
+      nodeState,
+      terminatingSince: terminatingSince(pod),
+      gracePeriodEnds: pod.deletion.timestamp,
+      safeToForcefullyDelete: pod.safeToForcefullyDelete,
+      remedies: remediesFor(pod, nodeState),
+    },
+  ];
+}
+
+function remediesFor(pod: Pod, nodeState: NodeState): readonly string[] {
+  if (nodeState === "gone") return ["wait: Kubernetes collects Pods of nodes that do not exist within a minute"];
+  if (nodeState === "reachable") {
+    return [
+      `if it takes longer than its grace period (until ${pod.deletion?.timestamp}), look at its finalizers, its volumes and the kubelet's log on ${pod.node}`,
+    ];
+  }
+  const force = `kubectl delete pod -n ${pod.namespace} ${pod.name} --force --grace-period=0`;
+  const byHand = `by hand, only when you know that node ${pod.node} is off, because the Pod may still run there: ${force}`;
+  return pod.safeToForcefullyDelete
+    ? [
+        "wait: the controller forcefully deletes it once its node was unreachable for stuckPods.threshold after its grace period; the condition WaitingForTermination says when, or why not",
+        byHand,
+      ]
+    : [
+        `if a second copy of it does no harm, let the controller forcefully delete it: ${annotateCommand(pod)}`,
+        `for the Pods of future JobSets, set the annotation on the JobSet; "reprise.dev/node-loss-grace" shortens the time until they are evicted`,
+        byHand,
+      ];
+}
+
+function restartReport(record: RestartRecord): RestartReport {
+  const { cause, fromEpoch, toEpoch, counted, failureSeen } = record;
+  const seen = Date.parse(failureSeen ?? "");
+  const steps = STEPS.flatMap((step) => {
+    const seconds = (Date.parse(record[step] ?? "") - seen) / 1_000;
+    return Number.isNaN(seconds) ? [] : [[step, seconds] as const];
+  });
+  return {
+    cause: describeCause(cause),
+    fromEpoch,
+    ...(toEpoch === undefined ? {} : { toEpoch }),
+    counted,
+    ...(failureSeen === undefined ? {} : { failureSeen }),
+    steps: Object.fromEntries(steps),
+  };
+}
+
+/** Such as "Pod x to terminate (Terminating since 45s on node y: unreachable)". `now` in milliseconds since 1970. */
+export function describeAwaited(awaited: AwaitedPod, now: number): string {
+  const { pod, node, nodeState, terminatingSince } = awaited;
+  const where = node === "" ? "" : ` on node ${node}: ${nodeState === "unknown" ? "state unknown" : nodeState}`;
+  return `Pod ${pod} to terminate (Terminating since ${ageOf(terminatingSince, now)}${where})`;
+}
+
+/** In whole seconds, or in minutes and hours when that says enough. */
+export function ageOf(time: string, now: number): string {
+  const age = Math.max(0, now - Date.parse(time));
+  if (Number.isNaN(age)) return "unknown";
+  const unit = age < 600_000 ? 1_000 : 60_000;
+  return formatDuration(Math.floor(age / unit) * unit);
+}

@@ -1,0 +1,150 @@
+// Reads the text of a config file into settings. Pure: the file itself is read by config-file.ts.
+// A mistake is never passed over: every unknown key and every wrong value is reported, all at once, each with its line.
+import { isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+import { z } from "zod";
+import { nearest } from "../api/nearest.ts";
+import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
+import { configSchema, type SettingText, settingTexts } from "./config-schema.ts";
+
+export type Config = z.output<typeof configSchema>;
+
+export const defaultConfig: Config = configSchema.parse({});
+
+type Path = readonly PropertyKey[];
+
+/** The settings in `text`; `file` is only named in messages. Throws a ConfigError that lists every problem. */
+export function parseConfig(text: string, file: string): Config {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
+  const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
+  const syntax = (line: number, message: string) =>
+    new RepriseError("CONFIG_SYNTAX", { file, line, reason: firstLine(message) });
+
+  if (document.errors.length > 0) {
+    throw new ConfigError(document.errors.map((error) => syntax(lineAt(error.pos[0]), error.message)));
+  }
+
+  let written: unknown;
+  try {
+    const content: unknown = document.toJS();
+    // An alias may be unknown or contain itself, which only shows when the content is spelled out.
+    JSON.stringify(content);
+    written = withoutNulls(content) ?? {};
+  } catch (error) {
+    throw new ConfigError([syntax(1, reasonOf(error))]);
+  }
+  const parsed = configSchema.safeParse(written);
+  if (parsed.success) return parsed.data;
+
+  const lineOf = (path: Path) => lineAt(offsetOf(document.contents, path));
+  throw new ConfigError(parsed.error.issues.flatMap((issue) => problems(issue, written, file, lineOf)));
+}
+
+function problems(
+  issue: z.core.$ZodIssue,
+  written: unknown,
+  file: string,
+  lineOf: (path: Path) => number,
+): RepriseError[] {
+  if (issue.code === "unrecognized_keys") {
+    const known = Object.keys(shapeAt(issue.path));
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key];
+      const meant = nearest(key, known);
+      const suggestion = meant === undefined ? {} : { nearest: meant };
+      return new RepriseError("CONFIG_UNKNOWN_KEY", {
+        file,
+        line: lineOf(path),
+        path: spell(path),
+        known,
+        ...suggestion,
+      });
+    });
+  }
+  if (issue.code === "custom" && typeof issue.params?.["problem"] === "string") {
+    const { problem, fix } = issue.params;
+    const path = spell(issue.path);
+    const invalid = { file, line: lineOf(issue.path), path, problem: String(problem), fix: String(fix) };
+    return [new RepriseError("CONFIG_INVALID_POLICY", invalid)];
+  }
+  const { setting, texts } = settingAt(issue.path);
+  const expected = texts?.expected ?? "a map of settings";
+  const fix =
+    texts === undefined
+      ? "write its settings on the lines below it, indented"
+      : `write for example "${String(setting.at(-1))}: ${texts.example}"`;
+  const found = describe(valueAt(written, setting));
+  const path = setting.length === 0 ? "the file" : spell(setting);
+  return [new RepriseError("CONFIG_WRONG_VALUE", { file, line: lineOf(issue.path), path, expected, found, fix })];
+}
+
+/** The setting an issue is about, which is the list itself when the issue is in one of its items, with its words. */
+function settingAt(path: Path): { setting: Path; texts: SettingText | undefined } {
+  for (let length = path.length; length > 0; length--) {
+    const parent = shapeAt(path.slice(0, length - 1));
+    const schema = parent[String(path[length - 1])];
+    if (schema !== undefined) return { setting: path.slice(0, length), texts: settingTexts.get(schema) };
+  }
+  return { setting: path, texts: undefined };
+}
+
+/** The settings below a path of the schema; none when it is not a map. */
+export function shapeAt(path: Path): Readonly<Record<string, z.core.$ZodType>> {
+  let schema: z.core.$ZodType = configSchema;
+  for (const key of path) {
+    const next = shapeOf(schema)[String(key)];
+    if (next === undefined) return {};
+    schema = next;
+  }
+  return shapeOf(schema);
+}
+
+function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
+  if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap());
+  return schema instanceof z.ZodObject ? schema.shape : {};
+}
+
+/** YAML's empty value means "not set", as everywhere in Kubernetes. */
+function withoutNulls(value: unknown): unknown {
+  if (value === null) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) return value;
+  const kept = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutNulls(item)]));
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null) return undefined;
+    current = Reflect.get(current, key);
+  }
+  return current;
+}
+
+/** Where the deepest written part of a path begins; of a map entry that is its key, not its value. */
+function offsetOf(root: Node | null, path: Path): number {
+  let offset = root?.range?.[0] ?? 0;
+  let node: unknown = root;
+  for (const key of path) {
+    if (!isMap(node)) break;
+    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
+    if (pair === undefined) break;
+    if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+    node = pair.value;
+  }
+  return offset;
+}
+
+function spell(path: Path): string {
+  return path.map(String).join(".");
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `the list ${JSON.stringify(value)}`;
+  return typeof value === "object" ? "a map" : String(value);
+}
+
+function firstLine(message: string): string {
+  return message.split("\n", 1)[0] ?? message;
+}

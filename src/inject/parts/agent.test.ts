@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { at, create, injected, POD_SPEC, refusals, settings, templateOf } from "../../../test/builders/injection.ts";
+import { container, jobSet } from "../../../test/builders/jobset.ts";
+import { AGENT, ANNOTATION } from "../../api/names.ts";
+import type { JsonObject } from "../../json/types.ts";
+
+function agentOf(object: JsonObject) {
+  return at(injected(create(object)), ...POD_SPEC, "initContainers", 0);
+}
+
+describe("the agent", () => {
+  it("is the first initContainer and a sidecar that takes its Pod along when it fails", () => {
+    const object = jobSet().replicatedJob("workers", { pods: 2, initContainers: [container("fetch")] });
+    const { podSpec } = templateOf(injected(create(object.build())));
+    expect(at(podSpec, "initContainers")).toMatchObject([{ name: AGENT.container }, { name: "fetch" }]);
+    expect(at(podSpec, "initContainers", 0)).toMatchObject({
+      image: settings.agentImage,
+      restartPolicy: "Always",
+      restartPolicyRules: [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }],
+    });
+  });
+
+  it("learns who it is from the Pod that JobSet labels", () => {
+    const env = at(agentOf(jobSet().replicatedJob("workers").build()), "env");
+    expect(env).toContainEqual({
+      name: "JOBSET_UID",
+      valueFrom: { fieldRef: { fieldPath: "metadata.labels['jobset.sigs.k8s.io/jobset-uid']" } },
+    });
+    expect(env).toContainEqual({ name: "RESTART_EXIT_CODE", value: "88" });
+    expect(env).toContainEqual({ name: "PROTOCOL", value: "epoch" });
+  });
+
+  it("speaks upstream's protocol when the JobSet asks for it", () => {
+    const object = jobSet()
+      .spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } })
+      .replicatedJob("workers");
+    expect(at(agentOf(object.build()), "env")).toContainEqual({ name: "PROTOCOL", value: "jobset" });
+  });
+
+  it("has the gate as its hook, which the kubelet waits for before it starts anything else", () => {
+    const agent = agentOf(jobSet().replicatedJob("workers").build());
+    expect(at(agent, "lifecycle")).toEqual({ postStart: { exec: { command: [AGENT.binary, "gate"] } } });
+  });
+
+  it.each([false, true])("opens no port (hostNetwork: %s)", (hostNetwork) => {
+    const agent = agentOf(jobSet().replicatedJob("workers", { pod: { hostNetwork } }).build());
+    expect(agent).not.toHaveProperty("ports");
+    expect(agent).not.toHaveProperty("startupProbe");
+  });
+
+  it.each<[string, JsonObject, JsonObject, unknown]>([
+    ["no UID by default", {}, {}, undefined],
+    ["no UID where the Pod has a user", { securityContext: { runAsUser: 1000 } }, {}, undefined],
+    ["the image's UID in a Pod that runs as root", { securityContext: { runAsUser: 0 } }, {}, 65_532],
+    ["the image's UID beside a worker that runs as root", {}, { securityContext: { runAsUser: 0 } }, 65_532],
+  ])("has %s", (_case, pod, worker, uid) => {
+    const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
+    const context = at(agentOf(object.build()), "securityContext");
+    expect(context).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ["ALL"] } });
+    expect(at(context, "runAsUser")).toBe(uid);
+  });
+
+  const profile = (type: string) => ({ securityContext: { seccompProfile: { type } } });
+  it.each<[string, JsonObject, JsonObject, boolean]>([
+    ["a Pod that has one", profile("RuntimeDefault"), {}, true],
+    ["a Pod with one of its own", profile("Localhost"), {}, true],
+    ["a Pod with a worker that has one", {}, profile("RuntimeDefault"), true],
+    ["a Pod without", {}, {}, false],
+    ["a Pod that wants none", profile("Unconfined"), {}, false],
+  ])("has the default seccomp profile in %s: %#", (_case, pod, worker, has) => {
+    const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
+    const profile = at(agentOf(object.build()), "securityContext", "seccompProfile");
+    expect(profile).toEqual(has ? { type: "RuntimeDefault" } : undefined);
+  });
+
+  it("alone mounts its token", () => {
+    const { podSpec } = templateOf(injected(create(jobSet().replicatedJob("workers").build())));
+    expect(at(podSpec, "volumes", 0, "name")).toBe(AGENT.tokenVolume);
+    expect(at(podSpec, "initContainers", 0, "volumeMounts", 0, "name")).toBe(AGENT.tokenVolume);
+    expect(JSON.stringify(at(podSpec, "containers"))).not.toContain(AGENT.tokenVolume);
+  });
+
+  it.each([
+    ["containers", { containers: [container("train"), container(AGENT.container)] }],
+    ["initContainers", { initContainers: [container(AGENT.container)] }],
+  ])("refuses a JobSet whose %s have its name already", (list, parts) => {
+    const errors = refusals(create(jobSet().replicatedJob("workers", parts).build()));
+    expect(errors).toEqual([
+      expect.objectContaining({
+        rule: "agent-name",
+        path: `spec.replicatedJobs[0].template.spec.template.spec.${list}`,
+        message: expect.stringContaining("rename your container"),
+      }),
+    ]);
+  });
+
+  it("refuses a JobSet whose volume has the name of its token", () => {
+    const object = jobSet().replicatedJob("workers", { pod: { volumes: [{ name: AGENT.tokenVolume, emptyDir: {} }] } });
+    expect(refusals(create(object.build()))[0]?.path).toMatch(/volumes\[0\]\.name$/);
+  });
+
+  it("refuses a Windows Pod", () => {
+    const object = jobSet().replicatedJob("workers", { pod: { os: { name: "windows" } } });
+    expect(refusals(create(object.build()))[0]?.rule).toBe("linux-only");
+  });
+});
+
+const GUARANTEED = { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1000m", memory: "1024Mi" } };
+const FIXED = { cpu: "100m", memory: "64Mi" };
+const FLEXIBLE = { requests: { cpu: "10m", memory: "64Mi" }, limits: { memory: "64Mi" } };
+
+describe("the agent's resources", () => {
+  it.each<[string, JsonObject[], JsonObject[]]>([
+    ["every request equals its limit", [{ resources: GUARANTEED }], []],
+    ["requests are left out", [{ resources: { limits: { cpu: 1, memory: "1Gi" } } }], []],
+    ["initContainers are Guaranteed too", [{ resources: GUARANTEED }], [{ resources: GUARANTEED }]],
+  ])("keep a Pod Guaranteed when %s", (_case, containers, initContainers) => {
+    const object = jobSet().replicatedJob("workers", {
+      containers: containers.map((fields, index) => container(`c${index}`, fields)),
+      initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
+    });
+    expect(at(agentOf(object.build()), "resources")).toEqual({ requests: FIXED, limits: FIXED });
+  });
+
+  it.each<[string, JsonObject[], JsonObject[]]>([
+    ["nothing is said", [{}], []],
+    ["one container has no limits", [{ resources: GUARANTEED }, {}], []],
+    ["an initContainer has no limits", [{ resources: GUARANTEED }], [{}]],
+    ["a limit is zero", [{ resources: { limits: { cpu: "0", memory: "1Gi" } } }], []],
+    ["a request is below its limit", [{ resources: { ...GUARANTEED, requests: { cpu: "1", memory: "1Mi" } } }], []],
+  ])("have no CPU limit when %s", (_case, containers, initContainers) => {
+    const object = jobSet().replicatedJob("workers", {
+      containers: containers.map((fields, index) => container(`c${index}`, fields)),
+      initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
+    });
+    expect(at(agentOf(object.build()), "resources")).toEqual(FLEXIBLE);
+  });
+
+  it("follow the annotations", () => {
+    const object = jobSet()
+      .annotation(ANNOTATION.agentCpu, "10m")
+      .annotation(ANNOTATION.agentMemory, "32Mi")
+      .replicatedJob("workers");
+    expect(at(agentOf(object.build()), "resources")).toEqual({
+      requests: { cpu: "10m", memory: "32Mi" },
+      limits: { memory: "32Mi" },
+    });
+  });
+
+  it("ask for nothing where the Pod has resources of its own, unless the user chose", () => {
+    const parts = { pod: { resources: { limits: { cpu: "8", memory: "8Gi" } } } };
+    expect(agentOf(jobSet().replicatedJob("workers", parts).build())).not.toHaveProperty("resources");
+    const chosen = jobSet().annotation(ANNOTATION.agentCpu, "10m").replicatedJob("workers", parts);
+    expect(at(agentOf(chosen.build()), "resources", "requests", "cpu")).toBe("10m");
+  });
+
+  it.each([
+    [ANNOTATION.agentCpu, "many"],
+    [ANNOTATION.agentCpu, "0"],
+    [ANNOTATION.agentMemory, "64m"],
+    [ANNOTATION.agentMemory, "-1Gi"],
+    [ANNOTATION.agentMemory, "x".repeat(100_000)],
+  ])("refuse %s: %s", (key, value) => {
+    const errors = refusals(create(jobSet().annotation(key, value).replicatedJob("workers").build()));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.path).toBe(`metadata.annotations[${key}]`);
+    expect(errors[0]?.message.length).toBeLessThan(200);
+  });
+});

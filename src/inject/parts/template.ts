@@ -1,0 +1,52 @@
+// The parts of one replicatedJob: its Job, its Pod template, its containers; and where they are, for messages.
+
+import { isAbsent, isObject, listAt, objectAt, textAt, withObject } from "../../json/edit.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
+
+export interface Template {
+  readonly name: string;
+  readonly job: JsonObject;
+  readonly pod: JsonObject;
+  readonly podSpec: JsonObject;
+  /** Regular containers; at least one, each with a name. */
+  readonly containers: readonly JsonObject[];
+}
+
+/** The parts of a replicatedJob, or undefined when it has no Pod with named containers that an agent could be put into. */
+export function readTemplate(replicatedJob: Json | undefined): Template | undefined {
+  if (!isObject(replicatedJob)) return undefined;
+  const name = textAt(replicatedJob, "name");
+  const job = objectAt(objectAt(replicatedJob, "template"), "spec");
+  const pod = objectAt(job, "template");
+  const podSpec = objectAt(pod, "spec");
+  const list = listAt(podSpec, "containers");
+  const containers = list.filter(isObject).filter((container) => textAt(container, "name") !== undefined);
+  if (name === undefined || job === undefined || pod === undefined || podSpec === undefined) return undefined;
+  if (containers.length === 0 || containers.length !== list.length) return undefined;
+  if (!["initContainers", "volumes"].every((key) => isListOrAbsent(podSpec[key]))) return undefined;
+  return { name, job, pod, podSpec, containers };
+}
+
+function isListOrAbsent(value: Json | undefined): boolean {
+  return isAbsent(value) || Array.isArray(value);
+}
+
+export function containerNames(template: Template): readonly string[] {
+  return template.containers.map((container) => textAt(container, "name") ?? "");
+}
+
+export function changeJob(replicatedJob: JsonObject, change: (job: JsonObject) => JsonObject): JsonObject {
+  return withObject(replicatedJob, "template", (template) => withObject(template, "spec", change));
+}
+
+export function changePod(job: JsonObject, change: (pod: JsonObject) => JsonObject): JsonObject {
+  return withObject(job, "template", change);
+}
+
+export function jobPath(index: number): string {
+  return `spec.replicatedJobs[${index}].template.spec`;
+}
+
+export function podPath(index: number): string {
+  return `${jobPath(index)}.template.spec`;
+}

@@ -1,0 +1,47 @@
+// The agent's credentials: a volume of its own, mounted into no other container, so that a worker whose token is turned
+// off does not get one through us.
+import type { Finding } from "../../api/admission.ts";
+import { AGENT } from "../../api/names.ts";
+import { isObject, listAt, named, objectAt } from "../../json/edit.ts";
+import type { JsonObject } from "../../json/types.ts";
+import { podPath } from "./template.ts";
+
+/**
+ * A day: the kubelet renews no token of a Pod that waits at the barrier, and a group may wait for its last node for hours. Bound to the
+ * Pod, it ends with it. An API server that issues none for so long shortens it.
+ */
+const TOKEN_SECONDS = 86_400;
+
+export function tokenVolume(): JsonObject {
+  return {
+    name: AGENT.tokenVolume,
+    projected: {
+      sources: [
+        { serviceAccountToken: { path: "token", expirationSeconds: TOKEN_SECONDS } },
+        { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+        { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+      ],
+    },
+  };
+}
+
+export function tokenMount(): JsonObject {
+  return { name: AGENT.tokenVolume, mountPath: AGENT.tokenMountPath, readOnly: true };
+}
+
+/** A container that mounts the token is one of ours: nobody else has a reason to. */
+export function mountsToken(container: JsonObject): boolean {
+  return named(listAt(container, "volumeMounts"), AGENT.tokenVolume) !== undefined;
+}
+
+export function checkVolumeName(podSpec: JsonObject, index: number): Finding | undefined {
+  const volumes = listAt(podSpec, "volumes");
+  const position = volumes.findIndex((volume) => isObject(volume) && volume["name"] === AGENT.tokenVolume);
+  const volume = volumes[position];
+  if (!isObject(volume) || objectAt(volume, "projected") !== undefined) return undefined;
+  return {
+    rule: "agent-name",
+    path: `${podPath(index)}.volumes[${position}].name`,
+    message: `"${AGENT.tokenVolume}" is the name of the agent's token volume; rename your volume`,
+  };
+}

@@ -1,0 +1,85 @@
+// The additions of a stored JobSet, read back from it piece by piece, so that they return byte for byte, whichever release
+// and config put them there. Pure.
+
+import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
+import { isObject, listAt, named, objectAt, textAt } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
+import { MAX_POD_FAILURE_RULES, podFailureRules, workerRestartRule } from "../../policy/compile.ts";
+import type { Additions } from "../additions.ts";
+import type { Inputs } from "../inputs.ts";
+import { findAgent } from "../parts/agent.ts";
+import { storedJobFields } from "../parts/job.ts";
+import { DEFAULT_CONTAINER } from "../parts/pod.ts";
+import { readTemplate } from "../parts/template.ts";
+import { tokenVolume } from "../parts/token.ts";
+import { nodeLossTolerations } from "../parts/tolerations.ts";
+import { epochVariable } from "../parts/workers.ts";
+
+/** A worker may have a variable of that name from its user. */
+const OWN_VARIABLES = [epochVariable("epoch"), epochVariable("jobset")];
+
+/** Undefined when this replicatedJob was not injected. */
+export function readBackAdditions(
+  replicatedJob: Json,
+  inputs: Inputs,
+  pullSecrets: readonly string[],
+): Additions | undefined {
+  const template = readTemplate(replicatedJob);
+  const agent = template === undefined ? undefined : findAgent(template.podSpec);
+  if (template === undefined || agent === undefined) return undefined;
+  if (inputs.replicatedJobs?.has(template.name) === false) return undefined;
+  const { job, pod, podSpec, containers } = template;
+  const rule = workerRestartRule(inputs.policy);
+  // A container that is no worker may have the same rule from its user.
+  const workers = containers.filter(
+    (container) =>
+      inputs.workerContainers?.has(textAt(container, "name") ?? "") !== false &&
+      has(listAt(container, "restartPolicyRules"), rule),
+  );
+  const names = workers.map((worker) => textAt(worker, "name") ?? "");
+  const metadata = objectAt(pod, "metadata");
+  const mark = textAt(objectAt(metadata, "labels"), LABEL.injected);
+  const failureRules = listAt(objectAt(job, "podFailurePolicy"), "rules");
+  const secrets = listAt(podSpec, "imagePullSecrets").filter(isObject);
+  const variables = workers.map((worker) => named(listAt(worker, "env"), EPOCH_ENV));
+  const variable = variables.find((found) => OWN_VARIABLES.some((own) => equivalent(found, own)));
+  return {
+    agent,
+    jobFields: storedJobFields(job),
+    // More of them cannot have been stored; a hostile copy must not make us compare for seconds.
+    podFailureRules: podFailureRules(inputs.policy, names.slice(0, MAX_POD_FAILURE_RULES)).filter((own) =>
+      has(failureRules, own),
+    ),
+    pod: {
+      tokenVolume: named(listAt(podSpec, "volumes"), AGENT.tokenVolume) ?? tokenVolume(),
+      pullSecrets: pullSecrets.filter((name) => secrets.some((secret) => secret["name"] === name)),
+      labels: mark === undefined ? {} : { [LABEL.injected]: mark },
+      annotations: textsAt(objectAt(metadata, "annotations"), {
+        // Only where they are what injection writes; another value is the user's, who may take it away.
+        [DEFAULT_CONTAINER]: names[0],
+        [ANNOTATION.safeToForcefullyDelete]: inputs.safeToForcefullyDelete,
+      }),
+    },
+    workers: { names: new Set(names), rule, epochVariable: variable },
+    tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds).filter((own) =>
+      has(listAt(podSpec, "tolerations"), own),
+    ),
+  };
+}
+
+function has(list: readonly Json[], item: JsonObject): boolean {
+  return list.some((present) => equivalent(present, item));
+}
+
+/** Those of the expected entries that are there with exactly that value. */
+function textsAt(
+  map: JsonObject | undefined,
+  expected: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const [key, value] of Object.entries(expected)) {
+    if (value !== undefined && textAt(map, key) === value) texts[key] = value;
+  }
+  return texts;
+}

@@ -1,0 +1,101 @@
+// The annotation reprise.dev/status: who injected, and from which inputs. It says how to read a stored JobSet back, so it
+// holds no time and nothing that two runs could write differently. What a user wrote into it by hand is never trusted
+// to have a shape.
+
+import { AGENT, ANNOTATION } from "../../api/names.ts";
+import { VERSION } from "../../api/version.ts";
+import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
+import type { JsonObject } from "../../json/types.ts";
+import { type ExitCodePolicy, readClasses, spell } from "../../policy/exit-codes.ts";
+import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
+import type { Protocol } from "../protocol.ts";
+
+export interface InjectionRecord {
+  readonly protocol: Protocol;
+  readonly agentImage: string;
+  /** Secrets that injection may have added. */
+  readonly imagePullSecrets: readonly string[];
+  readonly inputs: InputTexts;
+  /** What a named failure policy and the annotations beside it came to; a policy may change, a live JobSet does not. */
+  readonly exitCodes: ExitCodePolicy | undefined;
+}
+
+export function writeRecord(record: InjectionRecord, replicatedJobs: number): string {
+  return JSON.stringify({
+    version: VERSION,
+    protocol: record.protocol,
+    agentImage: record.agentImage,
+    added: { initContainer: AGENT.container, volume: AGENT.tokenVolume, imagePullSecrets: record.imagePullSecrets },
+    // A count: ten thousand names would not fit into an annotation.
+    replicatedJobs,
+    inputs: record.inputs,
+    ...(record.exitCodes === undefined
+      ? {}
+      : { exitCodes: { fail: spell(record.exitCodes.fail), recreate: spell(record.exitCodes.recreate) } }),
+  });
+}
+
+/** The record on a JobSet, or undefined when there is none that can be read. */
+export function readRecord(object: JsonObject): InjectionRecord | undefined {
+  const text = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.status);
+  const status = text === undefined ? undefined : parseObject(text);
+  if (status === undefined) return undefined;
+  const inputs = objectAt(status, "inputs");
+  const texts: Record<string, string> = {};
+  for (const key of SHAPING_ANNOTATIONS) {
+    const input = textAt(inputs, key);
+    if (input !== undefined) texts[key] = input;
+  }
+  return {
+    protocol: status["protocol"] === "jobset" ? "jobset" : "epoch",
+    agentImage: textAt(status, "agentImage") ?? "",
+    imagePullSecrets: listAt(objectAt(status, "added"), "imagePullSecrets").filter((name) => typeof name === "string"),
+    inputs: texts,
+    exitCodes: readExitCodes(objectAt(status, "exitCodes")),
+  };
+}
+
+function readExitCodes(written: JsonObject | undefined): ExitCodePolicy | undefined {
+  if (written === undefined) return undefined;
+  // An empty class is written as empty text, which is no list of codes where a user writes it.
+  const textOf = (of: keyof ExitCodePolicy) => textAt(written, of) || undefined;
+  const read = readClasses(
+    { fail: textOf("fail"), recreate: textOf("recreate") },
+    { fail: "fail", recreate: "recreate" },
+  );
+  return read.ok ? read.policy : undefined;
+}
+
+export function recordedInputs(record: InjectionRecord): Inputs {
+  return inputsOf(record.inputs, [], recordedPolicy(record));
+}
+
+/** The inputs of a stored JobSet. Somebody may have removed the record while the webhook was down; the annotations stay. */
+export function storedInputs(object: JsonObject, find: FindPolicy): Inputs {
+  const record = readRecord(object);
+  return record === undefined ? readInputs(object, [], find) : recordedInputs(record);
+}
+
+/** Answers as the policies were when the record was written, and for names that it does not know by `find`. */
+export function recordedPolicy(record: InjectionRecord | undefined, find: FindPolicy = unrecorded): FindPolicy {
+  return (name) =>
+    record?.exitCodes !== undefined && record.inputs[ANNOTATION.failurePolicy] === name
+      ? { kind: "found", policy: record.exitCodes }
+      : find(name);
+}
+
+const unrecorded: FindPolicy = () => ({ kind: "unknown", places: `the record ${ANNOTATION.status}`, known: [] });
+
+export function sameInputs(a: Inputs, b: Inputs): boolean {
+  const codes = ({ policy }: Inputs) => `${spell(policy.fail)} ${spell(policy.recreate)}`;
+  return SHAPING_ANNOTATIONS.every((key) => a.texts[key] === b.texts[key]) && codes(a) === codes(b);
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+// Takes an earlier injection out again. Needed when somebody copies an injected JobSet (kubectl get -o yaml) and creates
+// it elsewhere with other annotations: rules of the old inputs would stand in front of the new ones. Pure.
+
+import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
+import {
+  isObject,
+  listAt,
+  mapShared,
+  objectAt,
+  textAt,
+  withList,
+  withObject,
+  withoutField,
+  withoutItems,
+} from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
+import type { Additions } from "../additions.ts";
+import { withoutFailJobSetRule } from "../parts/failure-policy.ts";
+import { isOurName } from "../parts/own-containers.ts";
+import { DEFAULT_CONTAINER } from "../parts/pod.ts";
+import { changeJob, changePod } from "../parts/template.ts";
+import { readBackAdditions } from "./read-back.ts";
+import { type InjectionRecord, recordedInputs } from "./record.ts";
+
+/**
+ * The spec without what the recorded injection added. Fields that every injection forces to the same value stay: what
+ * the user had there is not known.
+ */
+export function withdraw(spec: JsonObject, record: InjectionRecord): JsonObject {
+  const inputs = recordedInputs(record);
+  const templates = withList(spec, "replicatedJobs", (jobs) =>
+    mapShared(jobs, (job) => {
+      const additions = readBackAdditions(job, inputs, record.imagePullSecrets);
+      return additions === undefined || !isObject(job) ? job : withoutAdditions(job, additions);
+    }),
+  );
+  return withoutFailJobSetRule(templates);
+}
+
+function withoutAdditions(replicatedJob: JsonObject, additions: Additions): JsonObject {
+  return changeJob(replicatedJob, (job) => {
+    const policy = withObject(job, "podFailurePolicy", (written) =>
+      withList(written, "rules", without(additions.podFailureRules)),
+    );
+    const emptied = policy !== job && listAt(objectAt(policy, "podFailurePolicy"), "rules").length === 0;
+    return changePod(emptied ? withoutField(policy, "podFailurePolicy") : policy, (pod) =>
+      withObject(withoutMarks(pod, additions), "spec", (podSpec) => withoutParts(podSpec, additions)),
+    );
+  });
+}
+
+function withoutMarks(pod: JsonObject, additions: Additions): JsonObject {
+  return withObject(pod, "metadata", (metadata) => {
+    const unlabelled = withObject(metadata, "labels", (labels) => withoutField(labels, LABEL.injected));
+    return withObject(unlabelled, "annotations", (written) =>
+      [DEFAULT_CONTAINER, ANNOTATION.safeToForcefullyDelete]
+        .filter((key) => Object.hasOwn(additions.pod.annotations, key))
+        .reduce(withoutField, written),
+    );
+  });
+}
+
+function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
+  const { names, rule, epochVariable } = additions.workers;
+  const lists: readonly [string, (list: readonly Json[]) => readonly Json[]][] = [
+    ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isOurName(item["name"]))],
+    ["volumes", (list) => withoutItems(list, (item) => isNamed(item, AGENT.tokenVolume))],
+    ["tolerations", without(additions.tolerations)],
+    [
+      "containers",
+      (list) =>
+        mapShared(list, (container) => {
+          if (!isObject(container) || !names.has(textAt(container, "name") ?? "")) return container;
+          const unruled = withList(container, "restartPolicyRules", without([rule]));
+          return withList(unruled, "env", (env) =>
+            withoutItems(env, (item) => isNamed(item, EPOCH_ENV) && equivalent(item, epochVariable)),
+          );
+        }),
+    ],
+  ];
+  return lists.reduce((spec, [key, change]) => withList(spec, key, change), podSpec);
+}
+
+function without(unwanted: readonly JsonObject[]): (list: readonly Json[]) => readonly Json[] {
+  return (list) => withoutItems(list, (item) => unwanted.some((own) => equivalent(own, item)));
+}
+
+function isNamed(item: Json, name: string): boolean {
+  return isObject(item) && item["name"] === name;
+}

@@ -1,0 +1,78 @@
+// The JSON patch (RFC 6902) that turns one object into another. Pure. Injection shares every part that it did not touch,
+// so most of the work is done by one comparison of references.
+import type { Json, JsonObject } from "./types.ts";
+
+export type PatchOperation =
+  | { readonly op: "add" | "replace"; readonly path: string; readonly value: Json }
+  | { readonly op: "remove"; readonly path: string };
+
+/** Deeper than any Kubernetes object; below it a value is replaced whole, so that nesting cannot exhaust the stack. */
+const MAX_DEPTH = 200;
+
+/** Empty when nothing changed. */
+export function createPatch(before: JsonObject, after: JsonObject): PatchOperation[] {
+  const operations: PatchOperation[] = [];
+  compare(before, after, "", 0, operations);
+  return operations;
+}
+
+function compare(before: Json, after: Json, path: string, depth: number, into: PatchOperation[]): void {
+  if (before === after) return;
+  const areMaps = isMap(before) && isMap(after);
+  if (areMaps && depth < MAX_DEPTH) compareMaps(before, after, path, depth, into);
+  else if (Array.isArray(before) && Array.isArray(after) && depth < MAX_DEPTH) {
+    compareLists(before, after, path, depth, into);
+  } else into.push({ op: "replace", path, value: after });
+}
+
+function compareMaps(before: JsonObject, after: JsonObject, path: string, depth: number, into: PatchOperation[]): void {
+  for (const key of Object.keys(before)) {
+    const place = `${path}/${pointerToken(key)}`;
+    const [old, now] = [before[key], Object.hasOwn(after, key) ? after[key] : undefined];
+    if (now === undefined) into.push({ op: "remove", path: place });
+    else if (old !== undefined && old !== now) compare(old, now, place, depth + 1, into);
+  }
+  for (const key of Object.keys(after)) {
+    const value = after[key];
+    if (!Object.hasOwn(before, key) && value !== undefined)
+      into.push({ op: "add", path: `${path}/${pointerToken(key)}`, value });
+  }
+}
+
+/**
+ * Items shared at both ends stay; what is left in the middle is compared in pairs, and the rest added or removed there.
+ * An agent put in front of ten initContainers is then one operation and not eleven.
+ */
+function compareLists(
+  before: readonly Json[],
+  after: readonly Json[],
+  path: string,
+  depth: number,
+  into: PatchOperation[],
+): void {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
+  const [oldEnd, newEnd] = [before.length - tail, after.length - tail];
+  const paired = Math.min(oldEnd, newEnd);
+  for (let index = head; index < paired; index++) {
+    const [old, now] = [before[index], after[index]];
+    if (old !== undefined && now !== undefined) compare(old, now, `${path}/${index}`, depth + 1, into);
+  }
+  // From the end, so that the positions of those still to go do not move.
+  for (let index = oldEnd - 1; index >= paired; index--) into.push({ op: "remove", path: `${path}/${index}` });
+  for (let index = paired; index < newEnd; index++) {
+    const value = after[index];
+    if (value !== undefined) into.push({ op: "add", path: `${path}/${index}`, value });
+  }
+}
+
+function pointerToken(key: string): string {
+  return key.includes("~") || key.includes("/") ? key.replaceAll("~", "~0").replaceAll("/", "~1") : key;
+}
+
+function isMap(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
