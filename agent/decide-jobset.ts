@@ -21,7 +21,7 @@ export function seeJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boo
   const syncedEpoch = readAttempt(status["currentInPlaceRestartAttempt"]);
   // Upstream has no moment "not initialised yet"; a value that is no attempt was not written by its controller.
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialised" };
-  return { kind: "group", deprecatedEpoch, syncedEpoch, held: [], consistent };
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
 }
 
 function isInPlace(spec: unknown): boolean {

@@ -10,9 +10,15 @@ const running: AgentState = { ...waiting, lifted: true };
 function group(
   deprecatedEpoch: number,
   syncedEpoch: number,
-  rest: { held?: string[]; consistent?: boolean } = {},
+  rest: { heldStages?: string[]; consistent?: boolean } = {},
 ): Sighting {
-  return { kind: "group", deprecatedEpoch, syncedEpoch, held: rest.held ?? [], consistent: rest.consistent ?? false };
+  return {
+    kind: "group",
+    deprecatedEpoch,
+    syncedEpoch,
+    heldStages: rest.heldStages ?? [],
+    consistent: rest.consistent ?? false,
+  };
 }
 
 const WAIT = { kind: "wait" };
@@ -37,12 +43,21 @@ describe("an agent without an epoch", () => {
   });
 
   it("joins the running epoch while its replicatedJob is held: a late stage disturbs nobody", () => {
-    expect(decide(fresh, group(3, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 4 });
-    expect(decide(fresh, group(3, 4, { consistent: true, held: ["drivers"] }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(fresh, group(3, 4, { consistent: true, heldStages: ["workers"] }))).toEqual({
+      kind: "take",
+      epoch: 4,
+    });
+    expect(decide(fresh, group(3, 4, { consistent: true, heldStages: ["drivers"] }))).toEqual({
+      kind: "take",
+      epoch: 5,
+    });
   });
 
   it("takes the next epoch while the group is between two, although its replicatedJob is held", () => {
-    expect(decide(fresh, group(4, 4, { consistent: true, held: ["workers"] }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(fresh, group(4, 4, { consistent: true, heldStages: ["workers"] }))).toEqual({
+      kind: "take",
+      epoch: 5,
+    });
   });
 });
 
@@ -106,12 +121,12 @@ describe("an agent at the barrier", () => {
     ["waits for the sync of its epoch", group(3, 4), "wait"],
     ["lifts when its epoch is synced", group(3, 5), "lift"],
     ["lifts when its epoch is synced and all before it are deprecated", group(4, 5), "lift"],
-    ["stays down while its replicatedJob is held", group(4, 5, { held: ["drivers", "workers"] }), "wait"],
-    ["lifts while another replicatedJob is held", group(4, 5, { held: ["drivers"] }), "lift"],
+    ["stays down while its replicatedJob is held", group(4, 5, { heldStages: ["drivers", "workers"] }), "wait"],
+    ["lifts while another replicatedJob is held", group(4, 5, { heldStages: ["drivers"] }), "lift"],
     ["does not lift for a later epoch than its own", group(4, 6), "wait"],
     ["restarts when its epoch is deprecated", group(5, 5), "restart"],
     ["restarts when a later epoch is deprecated", group(7, 8), "restart"],
-    ["restarts although it is held", group(5, 5, { held: ["workers"] }), "restart"],
+    ["restarts although it is held", group(5, 5, { heldStages: ["workers"] }), "restart"],
   ])("%s", (_behaviour, seen, action) => {
     expect(decide(waiting, seen)).toEqual({ kind: action });
   });
@@ -124,7 +139,7 @@ describe("an agent at the barrier", () => {
 describe("an agent whose barrier is lifted", () => {
   it.each<[string, Sighting]>([
     ["lets its workers run while nothing changes", group(4, 5)],
-    ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { held: ["workers"] })],
+    ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { heldStages: ["workers"] })],
     ["lets its workers run when a later stage syncs", group(4, 6)],
     ["lets its workers run when an older state comes by", group(2, 3)],
   ])("%s", (_behaviour, seen) => {
@@ -169,9 +184,9 @@ describe("the InPlaceRestart as an agent sees it", () => {
   const object = (status?: object, jobSetUID = "uid-1") => ({ metadata: {}, spec: { jobSetUID }, status });
 
   it("is a group with its epochs", () => {
-    const status = { deprecatedEpoch: 1, syncedEpoch: 2, held: ["evaluators"], phase: "Running" };
+    const status = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: ["evaluators"], phase: "Running" };
     expect(seeInPlaceRestart(object(status), identity, true)).toEqual(
-      group(1, 2, { held: ["evaluators"], consistent: true }),
+      group(1, 2, { heldStages: ["evaluators"], consistent: true }),
     );
     expect(seeInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity, false)).toEqual(group(0, 0));
   });

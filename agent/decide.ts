@@ -43,7 +43,7 @@ export type Sighting =
       readonly deprecatedEpoch: number;
       readonly syncedEpoch: number;
       /** replicatedJobs whose barrier stays down for now. */
-      readonly held: readonly string[];
+      readonly heldStages: readonly string[];
       /** Read with quorum, not from a watch or cache: only such a sighting may give an epoch. */
       readonly consistent: boolean;
     }
@@ -77,7 +77,7 @@ export function decide(state: AgentState, seen: Sighting): Action {
   if (epoch === undefined) return seen.consistent ? { kind: "take", epoch: nextEpoch(state, seen) } : { kind: "read" };
   if (epoch <= seen.deprecatedEpoch) return { kind: "restart" };
   if (!state.published) return { kind: "publish", epoch };
-  const mayLift = epoch === seen.syncedEpoch && !seen.held.includes(state.replicatedJob);
+  const mayLift = epoch === seen.syncedEpoch && !seen.heldStages.includes(state.replicatedJob);
   return mayLift && !state.lifted ? LIFT : WAIT;
 }
 
@@ -89,8 +89,8 @@ export function decide(state: AgentState, seen: Sighting): Action {
  * epoch joins it as well: none of its workers has run in it either.
  */
 function nextEpoch({ replicatedJob, kept }: AgentState, seen: Sighting & { readonly kind: "group" }): number {
-  const { syncedEpoch, deprecatedEpoch, held } = seen;
-  const joins = syncedEpoch > deprecatedEpoch && (held.includes(replicatedJob) || kept === syncedEpoch);
+  const { syncedEpoch, deprecatedEpoch, heldStages } = seen;
+  const joins = syncedEpoch > deprecatedEpoch && (heldStages.includes(replicatedJob) || kept === syncedEpoch);
   return joins ? syncedEpoch : syncedEpoch + 1;
 }
 
@@ -116,6 +116,6 @@ export function seeInPlaceRestart(raw: unknown, { jobSetUid }: Identity, consist
   const { jobSetUID, status } = readInPlaceRestart(raw);
   if (jobSetUID !== jobSetUid) return { kind: "foreign" };
   if (status === undefined) return { kind: "uninitialised" };
-  const { deprecatedEpoch, syncedEpoch, held } = status;
-  return { kind: "group", deprecatedEpoch, syncedEpoch, held, consistent };
+  const { deprecatedEpoch, syncedEpoch, heldStages } = status;
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages, consistent };
 }

@@ -102,7 +102,7 @@ async function follow(script: Script, kept?: number): Promise<Transcript & { rea
 }
 
 const at = (deprecatedEpoch: number, syncedEpoch: number, consistent = false): Sighting => {
-  return { kind: "group", deprecatedEpoch, syncedEpoch, held: [], consistent };
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
 };
 const opened: WatchNews = {};
 const refused = () => new ApiTrouble("ECONNREFUSED");

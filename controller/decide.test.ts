@@ -17,7 +17,7 @@ describe("a group that starts", () => {
     expect(scene.step()).toEqual({ kind: "create", jobSetUid: "js" });
     scene.settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 0, restarts: 0, phase: "Starting" });
-    expect(scene.status).toMatchObject({ held: [], history: [], ready: "0/2" });
+    expect(scene.status).toMatchObject({ heldStages: [], history: [], ready: "0/2" });
   });
 
   it("lifts the barrier only when every slot has published the epoch", () => {
@@ -333,7 +333,7 @@ describe("an epoch that no agent can have taken, in a stage whose turn has come"
     expect(scene.step()).toMatchObject({ kind: "write", notices: [{ reason: "StageStalled" }] });
     expect(scene.step()).toEqual({ kind: "delete-pod", pod: { name: A, uid: A } });
     scene.settle().forgetPod(A).at(1, `${A}#2`).settle();
-    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, held: [], restarts: 0 });
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, heldStages: [], restarts: 0 });
   });
 });
 

@@ -8,7 +8,7 @@ const [A, B] = ["workers-0/0", "workers-0/1"];
 
 /** Everybody is back in the next epoch, and runs as soon as the barrier may be lifted. */
 function comeBack(scene: Scene, ...slots: readonly string[]): Scene {
-  scene.now = Math.max(scene.now, Date.parse(scene.status.history.at(-1)?.heldUntil ?? "1970-01-01"));
+  scene.now = Math.max(scene.now, Date.parse(scene.status.history.at(-1)?.backoffUntil ?? "1970-01-01"));
   const epoch = scene.status.syncedEpoch + 1;
   return scene
     .at(epoch, ...slots)
@@ -215,7 +215,7 @@ describe("a slot that fails again and again", () => {
     scene.policy = { ...scene.policy, escalateAfter: 2, backoff: { ...scene.policy.backoff, after: 0 } };
     scene.pod(A, { deletion: DELETED }).settle();
     expect(scene.status.history.at(-1)).toMatchObject({ action: "RestartInPlace", streak: { failures: 2 } });
-    expect(scene.status.history.at(-1)?.heldUntil).toBeUndefined();
+    expect(scene.status.history.at(-1)?.backoffUntil).toBeUndefined();
   });
 
   it("is reported when JobSet does not recreate it, and the controller does not spin meanwhile", () => {
@@ -252,14 +252,14 @@ describe("a group that crashes in a loop", () => {
 
   it("is not delayed three times, then 10 s, 20 s and so on, by a barrier that stays down", () => {
     const scene = failAndRecover(failAndRecover(failAndRecover(runningScene(ample), A), B), A);
-    expect(scene.status.history.some(({ heldUntil }) => heldUntil !== undefined)).toBe(false);
-    const heldUntil = new Date(scene.now + 10_000).toISOString();
+    expect(scene.status.history.some(({ backoffUntil }) => backoffUntil !== undefined)).toBe(false);
+    const backoffUntil = new Date(scene.now + 10_000).toISOString();
     fail(scene, B).settle();
-    expect(scene.status.history.at(-1)).toMatchObject({ streak: { restarts: 4 }, heldUntil });
+    expect(scene.status.history.at(-1)).toMatchObject({ streak: { restarts: 4 }, backoffUntil });
     scene.now += 2_000;
     scene.at(5, A, B).settle();
     expect(scene.epochs).toBe("4/4");
-    const message = `holding the barrier until ${heldUntil}: 4 restarts in a row without progress`;
+    const message = `holding the barrier until ${backoffUntil}: 4 restarts in a row without progress`;
     expect(scene.status.conditions).toContainEqual(
       expect.objectContaining({ type: "AtBarrier", status: "True", reason: "BackOff", message }),
     );
@@ -267,10 +267,10 @@ describe("a group that crashes in a loop", () => {
     expect(scene.verdict()).toEqual({ reports: [], wakeAt: scene.now + 8_000 });
     scene.now += 8_000;
     expect(scene.settle().epochs).toBe("4/5");
-    expect(scene.status.history.at(-1)).toMatchObject({ synced: heldUntil });
+    expect(scene.status.history.at(-1)).toMatchObject({ synced: backoffUntil });
     scene.runs("run-5", A, B).settle();
     const next = new Date(scene.now + 20_000).toISOString();
-    expect(fail(scene, A).settle().status.history.at(-1)).toMatchObject({ heldUntil: next });
+    expect(fail(scene, A).settle().status.history.at(-1)).toMatchObject({ backoffUntil: next });
   });
 
   it("is held no longer than the cap, and not said to have stalled while it is", () => {
@@ -299,7 +299,7 @@ describe("a group that crashes in a loop", () => {
       .pod(A, { deletion: DELETED, conditions: [DISRUPTED] })
       .settle()
       .forgetPod(A);
-    expect(scene.status.history.at(-1)?.heldUntil).toBeUndefined();
+    expect(scene.status.history.at(-1)?.backoffUntil).toBeUndefined();
     expect(comeBack(scene, `${A}#2`, B).epochs).toBe("4/5");
     expect(scene.status.history.at(-1)).toMatchObject({ counted: false, streak: { restarts: 3 } });
   });

@@ -13,7 +13,7 @@ export function backoffOf(streak: Streak | undefined, { backoff }: RestartPolicy
 
 /** Everybody is back, and only the time has not come. */
 export function holdBarrier(status: Status, record: RestartRecord | undefined, now: number): Step | undefined {
-  const until = heldUntil(record);
+  const until = backoffUntil(record);
   if (record === undefined || until === undefined || now >= until) return undefined;
   if (record.allRestarted !== undefined) return { status, notices: [] };
   return {
@@ -24,9 +24,9 @@ export function holdBarrier(status: Status, record: RestartRecord | undefined, n
 
 /** When the barrier may be lifted again, in milliseconds since 1970. */
 export function holdEndsAt(status: Status): number | undefined {
-  return heldUntil(openRecord(status));
+  return backoffUntil(openRecord(status));
 }
 
-function heldUntil(record: RestartRecord | undefined): number | undefined {
-  return record?.heldUntil === undefined ? undefined : Date.parse(record.heldUntil);
+function backoffUntil(record: RestartRecord | undefined): number | undefined {
+  return record?.backoffUntil === undefined ? undefined : Date.parse(record.backoffUntil);
 }

@@ -41,8 +41,10 @@ function slotOf({ pod }: Member): Slot {
  * A Pod with an epoch that no agent can have taken, whose workers have stopped. Its agent can never take the next one, because nobody may
  * write a lower epoch on a Pod: the group has to go on without waiting for that sign.
  */
-function strayLoss(group: Group, { syncedEpoch, held }: Status, now: number): Lost | undefined {
-  const stray = podsBeyond(group, syncedEpoch + 1).find(({ pod }) => !held.includes(pod.replicatedJob) && isDown(pod));
+function strayLoss(group: Group, { syncedEpoch, heldStages }: Status, now: number): Lost | undefined {
+  const stray = podsBeyond(group, syncedEpoch + 1).find(
+    ({ pod }) => !heldStages.includes(pod.replicatedJob) && isDown(pod),
+  );
   if (stray === undefined) return undefined;
   const cause = { reason: "PodRestarted", pod: stray.pod.name } as const;
   return { cause, counted: true, ask: "restart", at: now, slot: slotOf(stray) };
@@ -57,9 +59,9 @@ function isDown({ containers }: Pod): boolean {
 
 /** Pods in the next epoch while the last one runs: the group has lost somebody, and nobody saw how. */
 function unseenLoss(group: Group, status: Status, now: number): Lost | undefined {
-  const { syncedEpoch, held } = status;
+  const { syncedEpoch, heldStages } = status;
   if (participants(group).every(({ epochs }) => !epochs.has(syncedEpoch + 1))) return undefined;
-  const isHeld = ({ pod }: Member) => held.includes(pod.replicatedJob);
+  const isHeld = ({ pod }: Member) => heldStages.includes(pod.replicatedJob);
   const ahead = [...group.members.values()].filter(
     (member) => member.standing === "live" && epochOf(member) === syncedEpoch + 1,
   );

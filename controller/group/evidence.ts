@@ -24,8 +24,8 @@ export function proofAt(group: Group, status: Status): number | undefined {
 }
 
 /** No worker of a held stage runs: its Pods come and go without harm. */
-function concerns({ epoch, stage }: Loss, { syncedEpoch, held }: Status): boolean {
-  return epoch === syncedEpoch && !held.includes(stage);
+function concerns({ epoch, stage }: Loss, { syncedEpoch, heldStages }: Status): boolean {
+  return epoch === syncedEpoch && !heldStages.includes(stage);
 }
 
 function isFresh({ baseline }: Group, { runSeenAt }: Loss): boolean {

@@ -19,28 +19,34 @@ describe("a stage that starts later", () => {
   it("does not keep the first from starting", () => {
     const scene = driverRuns();
     expect(scene.epochs).toBe("0/1");
-    expect(scene.status).toMatchObject({ held: ["workers"], phase: "Running" });
+    expect(scene.status).toMatchObject({ heldStages: ["workers"], phase: "Running" });
   });
 
   it("waits in the running epoch until all of its Pods are there, and disturbs nobody", () => {
     const scene = driverRuns().job("workers-0").at(1, W0).settle();
-    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, held: ["workers"] });
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, heldStages: ["workers"] });
     scene.at(1, W1).settle();
-    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 1, held: [], restarts: 0, history: [] });
+    expect(scene.status).toMatchObject({
+      deprecatedEpoch: 0,
+      syncedEpoch: 1,
+      heldStages: [],
+      restarts: 0,
+      history: [],
+    });
   });
 
   it("may lose Pods while it waits: nothing of theirs runs yet", () => {
     const scene = driverRuns().job("workers-0").at(1, W0).pod(W0, { phase: "Failed" }).settle();
     expect(scene.epochs).toBe("0/1");
     scene.at(1, `${W0}#2`, W1).settle();
-    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, held: [], history: [] });
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, heldStages: [], history: [] });
   });
 
   it("and whose Pods took the next epoch makes a restart that is not counted", () => {
     const scene = driverRuns().job("workers-0").at(2, W0).settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, history: [{ cause: { pod: W0 }, counted: false }] });
     scene.at(2, DRIVER, W1).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0 });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"], restarts: 0 });
   });
 
   it("while another fails joins the restart", () => {
@@ -48,18 +54,18 @@ describe("a stage that starts later", () => {
     expect(scene.epochs).toBe("1/1");
     scene.at(2, DRIVER, W0).settle();
     expect(scene.epochs).toBe("1/1");
-    expect(scene.at(2, W1).settle().status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 1 });
+    expect(scene.at(2, W1).settle().status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"], restarts: 1 });
   });
 });
 
 describe("after a group restart", () => {
   it("a later stage is held until the one before it is ready in the new epoch", () => {
     const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"] });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"] });
     // What the driver showed before the restart does not count.
     scene.runs("a", DRIVER).settle();
-    expect(scene.status.held).toEqual(["workers"]);
-    expect(scene.runs("b", DRIVER).settle().status).toMatchObject({ held: [], phase: "Restarting" });
+    expect(scene.status.heldStages).toEqual(["workers"]);
+    expect(scene.runs("b", DRIVER).settle().status).toMatchObject({ heldStages: [], phase: "Restarting" });
     expect(scene.runs("b", W0, W1).settle().status).toMatchObject({ phase: "Running", restarts: 1 });
   });
 
@@ -69,13 +75,13 @@ describe("after a group restart", () => {
     scene.runs("b", DRIVER);
     if (decision?.kind !== "write") throw new Error("the barrier is to be lifted");
     scene.store({ jobSetUID: "js" }, decision.status);
-    expect(scene.settle().status.held).toEqual([]);
+    expect(scene.settle().status.heldStages).toEqual([]);
   });
 
   it("a controller that is killed still lets the later stage go", () => {
     const scene = allRun().fails(W0, "a").settle().at(2, DRIVER, W0, W1).settle();
     scene.runs("b", DRIVER).restartController().settle();
-    expect(scene.status.held).toEqual([]);
+    expect(scene.status.heldStages).toEqual([]);
   });
 
   it("stages that JobSet recreates in their order do not wait for each other", () => {
@@ -83,7 +89,7 @@ describe("after a group restart", () => {
     scene.job("workers-0", { deletionTimestamp: "2026-01-01T00:00:00Z" }).settle();
     for (const slot of [DRIVER, W0, W1]) scene.forgetPod(slot);
     scene.forgetJob("driver-0").forgetJob("workers-0").settle().job("driver-0").at(2, `${DRIVER}#2`).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0 });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"], restarts: 0 });
   });
 });
 
@@ -96,8 +102,8 @@ describe("dependsOn", () => {
   it("Complete holds a stage until the other has succeeded, not merely until it is ready", () => {
     const scene = new Scene(dependsOn("Complete")).settle().job("driver-0").at(1, DRIVER).settle().runs("a", DRIVER);
     scene.job("workers-0").at(1, W0, W1).settle();
-    expect(scene.status.held).toEqual(["workers"]);
-    expect(scene.pod(DRIVER, { phase: "Succeeded" }).settle().status.held).toEqual([]);
+    expect(scene.status.heldStages).toEqual(["workers"]);
+    expect(scene.pod(DRIVER, { phase: "Succeeded" }).settle().status.heldStages).toEqual([]);
   });
 
   it.each(["Ready", "Complete"] as const)("%s is met for good when the other has succeeded", (status) => {
@@ -110,17 +116,17 @@ describe("dependsOn", () => {
       .settle();
     scene.pod(DRIVER, { phase: "Succeeded" }).job("workers-0").at(1, W0, W1).settle().runs("a", W0, W1).settle();
     scene.fails(W0, "a").settle().at(2, W0, W1).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: [], restarts: 1 });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: [], restarts: 1 });
   });
 
   it("lets independent stages go one by one", () => {
     const on = [{ name: "driver", status: "Ready" }] as const;
     const stages = { driver: { pods: 1 }, workers: { pods: 2, dependsOn: on }, evaluators: { pods: 1, dependsOn: on } };
     const scene = new Scene(stages).settle().job("driver-0").at(1, DRIVER).settle().runs("a", DRIVER).settle();
-    expect(scene.status.held).toEqual(["workers", "evaluators"]);
+    expect(scene.status.heldStages).toEqual(["workers", "evaluators"]);
     scene.job("workers-0").job("evaluators-0").at(1, "evaluators-0/0").settle();
-    expect(scene.status.held).toEqual(["workers"]);
-    expect(scene.at(1, W0, W1).settle().status.held).toEqual([]);
+    expect(scene.status.heldStages).toEqual(["workers"]);
+    expect(scene.at(1, W0, W1).settle().status.heldStages).toEqual([]);
   });
 });
 
@@ -136,10 +142,10 @@ describe("a Job of a later stage that is deleted during a restart", () => {
 
   it("is not waited for: JobSet makes it anew when the stages before it are ready, which the epoch has to begin for", () => {
     const scene = restarting().at(2, DRIVER, P1).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"] });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"] });
     scene.runs("b", DRIVER).settle();
-    expect(scene.status.held).toEqual(["workers"]);
-    expect(scene.job("workers-0").at(2, `${P0}#2`).settle().status.held).toEqual([]);
+    expect(scene.status.heldStages).toEqual(["workers"]);
+    expect(scene.job("workers-0").at(2, `${P0}#2`).settle().status.heldStages).toEqual([]);
   });
 
   it("leaves the others of its stage to be waited for: they may still run in the last epoch", () => {
@@ -155,7 +161,7 @@ describe("a resumption in order", () => {
     scene.job("driver-0", { suspended: true }).job("workers-0", { suspended: true }).settle();
     for (const slot of [DRIVER, W0, W1]) scene.forgetPod(slot);
     scene.changeJobSet({ suspended: false }).job("driver-0", { suspended: false }).at(2, `${DRIVER}#2`).settle();
-    expect(scene.status).toMatchObject({ syncedEpoch: 2, held: ["workers"], restarts: 0, history: [] });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, heldStages: ["workers"], restarts: 0, history: [] });
   });
 
   it("waits until the Pods of a suspended stage are really gone", () => {
@@ -221,7 +227,7 @@ describe("a held stage that never fills", () => {
     const scene = workersCome();
     scene.now += 60_000;
     scene.settle().at(1, W1).settle();
-    expect(scene.status.held).toEqual([]);
+    expect(scene.status.heldStages).toEqual([]);
     for (const type of ["StageWaiting", "Stalled"])
       expect(scene.status.conditions).toContainEqual(expect.objectContaining({ type, status: "False" }));
   });

@@ -1,5 +1,5 @@
 // The order in which stages start: which of them are due, which stay held when a new epoch begins, and when a held one is
-// let go. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and `held` keeps it. Pure.
+// let go. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and `heldStages` keeps it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Dependency } from "../../src/api/jobset.ts";
 import type { Group, StageTally } from "./group.ts";
@@ -24,8 +24,8 @@ export function heldAtSync(group: Group): readonly string[] {
 }
 
 /** Held stages whose turn has come, and whose Pods all wait at the synced epoch. */
-export function releasable(group: Group, { held, syncedEpoch }: InPlaceRestartStatus): readonly string[] {
-  return held.filter((name) => {
+export function releasable(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly string[] {
+  return heldStages.filter((name) => {
     const tally = group.stages.get(name);
     // No such stage: nobody waits for it to be let go.
     if (tally === undefined) return true;
@@ -36,10 +36,10 @@ export function releasable(group: Group, { held, syncedEpoch }: InPlaceRestartSt
 }
 
 /** Held stages whose Pods should come by now, and are not all there: nobody else holds them up. */
-export function unfilled(group: Group, { held, syncedEpoch }: InPlaceRestartStatus): readonly StageTally[] {
+export function unfilled(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly StageTally[] {
   return participants(group).filter(
     (tally) =>
-      held.includes(tally.stage.name) &&
+      heldStages.includes(tally.stage.name) &&
       !isComplete(tally, syncedEpoch) &&
       (tally.startedJobs > 0 || tally.stage.prerequisites.every((prerequisite) => isMet(group, prerequisite))),
   );

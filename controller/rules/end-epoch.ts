@@ -49,7 +49,7 @@ export function deprecate(
     ...record,
     action,
     ...(target === undefined ? {} : { target }),
-    ...(delay === 0 ? {} : { heldUntil: timestamp(at + delay) }),
+    ...(delay === 0 ? {} : { backoffUntil: timestamp(at + delay) }),
     // JobSet counts what it recreates itself.
     counted: counted && action !== "RecreateJobSet",
     deprecated: timestamp(now),
@@ -81,7 +81,7 @@ export function excuse(group: Group, status: Status): Step | undefined {
   if (record?.counted !== true) return undefined;
   const excused = [...group.losses.values()].some(({ epoch, counted }) => epoch === record.fromEpoch && !counted);
   if (!excused) return undefined;
-  const { streak: _, heldUntil: __, ...rest } = record;
+  const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const excusedRecord = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
   return { status: { ...status, history: [...status.history.slice(0, -1), excusedRecord] }, notices: [] };

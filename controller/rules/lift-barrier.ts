@@ -33,14 +33,17 @@ export function sync(group: Group, jobSet: JobSet, status: Status, now: number):
       ? status
       : amended(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
   const restarts = status.restarts + (record?.counted === true ? 1 : 0);
-  return { status: { ...recorded, syncedEpoch: epoch, held: heldAtSync(group), restarts }, notices: [] };
+  return { status: { ...recorded, syncedEpoch: epoch, heldStages: heldAtSync(group), restarts }, notices: [] };
 }
 
 export function release(group: Group, status: Status): Step | undefined {
   if (!epochRuns(status)) return undefined;
   const released = releasable(group, status);
   if (released.length === 0) return undefined;
-  return { status: { ...status, held: status.held.filter((name) => !released.includes(name)) }, notices: [] };
+  return {
+    status: { ...status, heldStages: status.heldStages.filter((name) => !released.includes(name)) },
+    notices: [],
+  };
 }
 
 export function finishRestart(group: Group, status: Status, now: number): Step | undefined {

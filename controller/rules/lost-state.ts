@@ -11,7 +11,7 @@ export function initialise(group: Group, now: number): Step {
   const status: Status = {
     deprecatedEpoch: epoch,
     syncedEpoch: epoch,
-    held: [],
+    heldStages: [],
     restarts: 0,
     phase: "Starting",
     ready: "",

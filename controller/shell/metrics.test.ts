@@ -4,7 +4,7 @@ import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place
 import { createControllerMetrics } from "./metrics.ts";
 
 function status(...history: RestartRecord[]): InPlaceRestartStatus {
-  const epochs = { deprecatedEpoch: 1, syncedEpoch: 2, held: [], restarts: 1 };
+  const epochs = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: [], restarts: 1 };
   return { ...epochs, phase: "Running", ready: "2/2", history, conditions: [] };
 }
 

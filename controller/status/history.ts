@@ -48,6 +48,6 @@ export function describeCause({ reason, pod, container, exitCode }: RestartCause
 }
 
 /** Such as "holding the barrier until 2026-01-01T00:01:20.000Z: 4 restarts in a row without progress". */
-export function describeHold({ heldUntil, streak }: RestartRecord): string {
-  return `holding the barrier until ${heldUntil}: ${streak?.restarts ?? 0} restarts in a row without progress`;
+export function describeHold({ backoffUntil, streak }: RestartRecord): string {
+  return `holding the barrier until ${backoffUntil}: ${streak?.restarts ?? 0} restarts in a row without progress`;
 }

@@ -118,7 +118,7 @@ const READY_MESSAGES: Readonly<Record<Phase, string>> = {
 /** Everybody is back at a barrier that stays down for a while. */
 function holdOf(status: Status): string | undefined {
   const record = openRecord(status);
-  return record?.heldUntil === undefined || record.allRestarted === undefined ? undefined : describeHold(record);
+  return record?.backoffUntil === undefined || record.allRestarted === undefined ? undefined : describeHold(record);
 }
 
 function isKnown({ conditions }: Status, type: string): boolean {
@@ -137,12 +137,12 @@ function phaseOf(group: Group, jobSet: JobSet, status: Status): Phase {
 }
 
 /** Whether every worker whose stage is not held runs in the synced epoch. */
-export function allRunning(group: Group, { held, deprecatedEpoch, syncedEpoch }: Status): boolean {
+export function allRunning(group: Group, { heldStages, deprecatedEpoch, syncedEpoch }: Status): boolean {
   return (
     deprecatedEpoch < syncedEpoch &&
     participants(group).every(
       (tally) =>
-        held.includes(tally.stage.name) ||
+        heldStages.includes(tally.stage.name) ||
         tally.startedJobs === 0 ||
         tally.running + tally.done >= expectedSlots(tally),
     )

@@ -24,7 +24,7 @@ describe("readInPlaceRestart", () => {
     const status = {
       deprecatedEpoch: 3,
       syncedEpoch: 4,
-      held: ["evaluators"],
+      heldStages: ["evaluators"],
       restarts: 3,
       phase: "Restarting",
       ready: "7/8",
@@ -34,7 +34,7 @@ describe("readInPlaceRestart", () => {
           action: "RecreatePod",
           target: "p1",
           streak: { restarts: 5, slot: "train-workers-0/1", failures: 3 },
-          heldUntil: "2026-01-01T00:00:20.100Z",
+          backoffUntil: "2026-01-01T00:00:20.100Z",
           fromEpoch: 3,
           toEpoch: 4,
           counted: true,
@@ -75,7 +75,7 @@ describe("readInPlaceRestart", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (anything, list) => {
         expect(() => readInPlaceRestart(anything)).not.toThrow();
-        const status = { deprecatedEpoch: 0, syncedEpoch: 0, held: anything, history: list, conditions: list };
+        const status = { deprecatedEpoch: 0, syncedEpoch: 0, heldStages: anything, history: list, conditions: list };
         expect(() => readInPlaceRestart({ spec: anything, status })).not.toThrow();
       }),
     );

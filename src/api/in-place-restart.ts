@@ -78,7 +78,7 @@ export interface RestartRecord extends RestartSteps {
   readonly target?: string;
   readonly streak?: Streak;
   /** The barrier is not lifted before this time, because the streak is long. */
-  readonly heldUntil?: string;
+  readonly backoffUntil?: string;
   /** The epoch that ended, and the one that the group restarted into once it is known. */
   readonly fromEpoch: number;
   readonly toEpoch?: number;
@@ -92,7 +92,7 @@ export interface InPlaceRestartStatus {
   /** Pods at this epoch lift their barrier. Never moves back. */
   readonly syncedEpoch: number;
   /** replicatedJobs whose barrier stays down for now. */
-  readonly held: readonly string[];
+  readonly heldStages: readonly string[];
   /** Group restarts that count towards the budget. */
   readonly restarts: number;
   readonly phase: Phase;
@@ -126,7 +126,7 @@ function readStatus(value: unknown): InPlaceRestartStatus | undefined {
   return {
     deprecatedEpoch,
     syncedEpoch,
-    held: asList(status["held"]).flatMap((name) => asText(name) ?? []),
+    heldStages: asList(status["heldStages"]).flatMap((name) => asText(name) ?? []),
     restarts: asCount(status["restarts"]) ?? 0,
     phase: PHASES.find((phase) => phase === status["phase"]) ?? "Starting",
     ready: asText(status["ready"]) ?? "",
@@ -143,14 +143,14 @@ function readRecord(value: unknown): RestartRecord[] {
   const toEpoch = asCount(record["toEpoch"]);
   const target = asText(record["target"]);
   const streak = readStreak(record["streak"]);
-  const heldUntil = asText(record["heldUntil"]);
+  const backoffUntil = asText(record["backoffUntil"]);
   return [
     {
       cause: readCause(reason, record["cause"]),
       action: RESTART_ACTIONS.find((known) => known === record["action"]) ?? "RestartInPlace",
       ...(target === undefined ? {} : { target }),
       ...(streak === undefined ? {} : { streak }),
-      ...(heldUntil === undefined ? {} : { heldUntil }),
+      ...(backoffUntil === undefined ? {} : { backoffUntil }),
       fromEpoch,
       ...(toEpoch === undefined ? {} : { toEpoch }),
       counted: record["counted"] === true,

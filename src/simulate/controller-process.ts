@@ -208,8 +208,8 @@ export class ControllerProcess {
 }
 
 function describe(before: StoredObject["status"], after: NonNullable<StoredObject["status"]>): string {
-  const { deprecatedEpoch, syncedEpoch, restarts, held, phase, ready } = after;
-  const waiting = held.length === 0 ? "" : `, held ${held.join(" ")}`;
+  const { deprecatedEpoch, syncedEpoch, restarts, heldStages, phase, ready } = after;
+  const waiting = heldStages.length === 0 ? "" : `, held ${heldStages.join(" ")}`;
   const what =
     before === undefined
       ? "initialises"

@@ -15,7 +15,7 @@ function stored(change: Partial<InPlaceRestartStatus>) {
   const status: InPlaceRestartStatus = {
     deprecatedEpoch: 1,
     syncedEpoch: 2,
-    held: [],
+    heldStages: [],
     restarts: 1,
     phase: "Running",
     ready: "2/2",

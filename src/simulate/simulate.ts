@@ -93,7 +93,7 @@ class Run {
     const status = api.get("object", JOB_SET)?.status;
     if (status === undefined) return "no InPlaceRestart";
     if (status.deprecatedEpoch >= status.syncedEpoch) return "between two epochs";
-    if (status.held.length > 0) return `${status.held.join(", ")} held`;
+    if (status.heldStages.length > 0) return `${status.heldStages.join(", ")} held`;
     const done = api.list("job").reduce((sum, { succeeded }) => sum + succeeded, 0);
     const { running } = judge;
     if (running.length + done < this.#workload.slots) return `${running.length} workers run, ${done} are done`;

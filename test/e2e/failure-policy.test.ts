@@ -210,7 +210,7 @@ describe.concurrent("a worker that always crashes", () => {
       await group.exitWorker(podAt(state, 0), 7);
       state = await group.restarted(before.syncedEpoch + failure);
     }
-    expect(state.history.map(({ heldUntil }) => heldUntil)).toEqual([undefined, undefined]);
+    expect(state.history.map(({ backoffUntil }) => backoffUntil)).toEqual([undefined, undefined]);
     for (const [failure, seconds] of [
       [3, 12],
       // Twice as long would be more than the cap.
@@ -221,25 +221,25 @@ describe.concurrent("a worker that always crashes", () => {
         "holds its barrier",
         ({ history }) => history.at(-1)?.allRestarted !== undefined && history.length === failure,
       );
-      const { heldUntil = "" } = held.history.at(-1) ?? {};
+      const { backoffUntil = "" } = held.history.at(-1) ?? {};
       expect(held.conditions).toContainEqual(
         expect.objectContaining({
           type: "AtBarrier",
           status: "True",
           reason: "BackOff",
-          message: `holding the barrier until ${heldUntil}: ${failure} restarts in a row without progress`,
+          message: `holding the barrier until ${backoffUntil}: ${failure} restarts in a row without progress`,
         }),
       );
       state = await group.restarted(before.syncedEpoch + failure);
       const record = state.history.at(-1);
-      const heldMs = Date.parse(heldUntil) - Date.parse(record?.failureSeen ?? "");
-      const late = Date.parse(record?.synced ?? "") - Date.parse(heldUntil);
+      const heldMs = Date.parse(backoffUntil) - Date.parse(record?.failureSeen ?? "");
+      const late = Date.parse(record?.synced ?? "") - Date.parse(backoffUntil);
       expect(heldMs).toBe(seconds * 1_000);
       expect(late).toBeGreaterThanOrEqual(0);
       // A timer and one write, on a busy machine.
       expect(late).toBeLessThan(2_000);
       // The kubelet reports whole seconds.
-      const lifted = Math.floor(Date.parse(heldUntil) / 1_000) * 1_000;
+      const lifted = Math.floor(Date.parse(backoffUntil) / 1_000) * 1_000;
       for (const { worker: trainer } of state.pods) expect(trainer.startedAt).toBeGreaterThanOrEqual(lifted);
     }
     expect(uids(state)).toEqual(uids(before));

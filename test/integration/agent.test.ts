@@ -185,9 +185,9 @@ describe.concurrent("the agent", () => {
     await eventually(async () => expect(await annotation(member)).toBe("5"));
     const first = liftOf(member.podUid);
     expect(await isHeld(first)).toBe(true);
-    await writeStatus("ipr", member.name, { syncedEpoch: 5, held: ["evaluators", "workers"] });
+    await writeStatus("ipr", member.name, { syncedEpoch: 5, heldStages: ["evaluators", "workers"] });
     expect(await isHeld(first)).toBe(true);
-    await writeStatus("ipr", member.name, { held: ["evaluators"] });
+    await writeStatus("ipr", member.name, { heldStages: ["evaluators"] });
     await first;
     await liftOf(member.podUid);
     await writeStatus("ipr", member.name, { deprecatedEpoch: 5 });

@@ -15,7 +15,7 @@ afterAll(() => cluster?.stop());
 const healthy = {
   deprecatedEpoch: 3,
   syncedEpoch: 4,
-  held: ["evaluators"],
+  heldStages: ["evaluators"],
   restarts: 3,
   phase: "Running",
   ready: "8/8",
@@ -25,7 +25,7 @@ const healthy = {
       action: "RecreatePod",
       target: "0c3d6f0e-0000-4000-8000-000000000001",
       streak: { restarts: 5, slot: "train-workers-0/1", failures: 3 },
-      heldUntil: "2026-01-01T00:00:20.100Z",
+      backoffUntil: "2026-01-01T00:00:20.100Z",
       fromEpoch: 3,
       toEpoch: 4,
       counted: true,
@@ -131,10 +131,10 @@ describe("the InPlaceRestart CRD", () => {
     ["a history that grows without end", { history: Array(11).fill(record) }, "must have at most 10 items"],
     [
       "held names without end",
-      { held: Array.from({ length: 1025 }, (_, i) => `r${i}`) },
+      { heldStages: Array.from({ length: 1025 }, (_, i) => `r${i}`) },
       "must have at most 1024 items",
     ],
-    ["the same held name twice", { held: ["a", "a"] }, 'Duplicate value: "a"'],
+    ["the same held name twice", { heldStages: ["a", "a"] }, 'Duplicate value: "a"'],
     ["a restart into the same epoch", { history: [{ ...record, toEpoch: 3 }] }, "a restart leads into a later epoch"],
     [
       "an unknown cause",

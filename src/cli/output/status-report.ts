@@ -28,7 +28,7 @@ export interface GroupReport {
   readonly ready: string;
   readonly syncedEpoch?: number;
   readonly deprecatedEpoch?: number;
-  readonly held: readonly string[];
+  readonly heldStages: readonly string[];
   readonly restarts: { readonly used: number; readonly max?: number };
   readonly waitingFor: readonly AwaitedPod[];
   readonly history: readonly RestartReport[];
@@ -69,7 +69,7 @@ export function reportGroup({ object, jobSet, terminating = [], nodes = new Map(
     phase: status?.phase ?? "Starting",
     ready: status?.ready ?? "",
     ...(status === undefined ? {} : { syncedEpoch: status.syncedEpoch, deprecatedEpoch: status.deprecatedEpoch }),
-    held: status?.held ?? [],
+    heldStages: status?.heldStages ?? [],
     restarts: budget,
     waitingFor: terminating
       .flatMap((pod) => awaitedPod(pod, nodes.get(pod.node ?? "") ?? "unknown"))

@@ -24,7 +24,7 @@ export function groupAsText(group: GroupReport, now: number): string {
     ["Phase", group.phase],
     ["Ready", group.ready],
     ["Epoch", epochOf(group)],
-    ...(group.held.length === 0 ? [] : [["Held", group.held.join(", ")]]),
+    ...(group.heldStages.length === 0 ? [] : [["Held", group.heldStages.join(", ")]]),
     ["Restarts", restartsOf(group).replace("/", " of ")],
   ];
   const waiting = group.waitingFor.flatMap((awaited) => [
