@@ -25,7 +25,7 @@ function write(files: Readonly<Record<string, string>>): void {
 /** The check as `npm run lint` runs it. */
 function lint(folder: string): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((done) => {
-    execFile(process.execPath, [resolve("scripts/check-purity.ts")], { cwd: folder }, (error, stdout, stderr) => {
+    execFile(process.execPath, [resolve("scripts/lint/check-purity.ts")], { cwd: folder }, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { findLongLines, longLinesIn } from "./line-length.ts";
+
+const word = "word ";
+
+describe("the limit of 120 columns", () => {
+  it("holds in this repository", () => {
+    expect(findLongLines(".")).toEqual([]);
+  });
+
+  it("names the file, the line and its length", () => {
+    const text = `short\n${word.repeat(30)}\n`;
+    expect(longLinesIn("docs/x.md", text)).toEqual([{ file: "docs/x.md", line: 2, columns: 150 }]);
+  });
+
+  it("counts characters, not bytes", () => {
+    expect(longLinesIn("docs/x.md", "ü ".repeat(60))).toEqual([]);
+  });
+
+  it("leaves out rows of Markdown tables, which cannot be broken", () => {
+    const row = `| ${word.repeat(30)} |`;
+    expect(longLinesIn("docs/x.md", row)).toEqual([]);
+    expect(longLinesIn("src/x.ts", row)).toHaveLength(1);
+  });
+
+  it("leaves out a line that is one address", () => {
+    expect(longLinesIn("docs/x.md", `https://example.com/${"x".repeat(120)}`)).toEqual([]);
+  });
+});
