@@ -1,39 +1,15 @@
-import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
 import { readImports } from "./imports.ts";
 import { findBreaches, findCycles, LAYERS } from "./layers.ts";
+import { checkedTree, runCheck } from "./testing.ts";
 
-let root: string;
-
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "reprise-layers-"));
-});
-
-afterEach(() => {
-  rmSync(root, { recursive: true });
-});
-
-function write(files: Readonly<Record<string, string>>): void {
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(join(root, dirname(file)), { recursive: true });
-    writeFileSync(join(root, file), text);
-  }
-}
+const tree = checkedTree();
+const { write } = tree;
+const lint = (folder: string) => runCheck("check-layers.ts", folder);
 
 function breaches(): string[] {
-  return findBreaches(readImports(root)).map(({ file, line, what, why }) => `${file}:${line}: ${what}: ${why}`);
-}
-
-/** The check as `npm run lint` runs it. */
-function lint(folder: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((done) => {
-    execFile(process.execPath, [resolve("scripts/lint/check-layers.ts")], { cwd: folder }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
+  return findBreaches(readImports(tree.root)).map(({ file, line, what, why }) => `${file}:${line}: ${what}: ${why}`);
 }
 
 describe("the order of the layers", () => {
@@ -95,7 +71,9 @@ describe("import cycles", () => {
       "src/json/b.ts": 'import { c } from "./c.ts";',
       "src/json/c.ts": 'import type { A } from "./a.ts";',
     });
-    expect(findCycles(readImports(root))).toEqual(["src/json/a.ts → src/json/b.ts → src/json/c.ts → src/json/a.ts"]);
+    expect(findCycles(readImports(tree.root))).toEqual([
+      "src/json/a.ts → src/json/b.ts → src/json/c.ts → src/json/a.ts",
+    ]);
   });
 
   it("are not seen where two files import a third", () => {
@@ -104,12 +82,12 @@ describe("import cycles", () => {
       "src/json/b.ts": 'import "./c.ts";',
       "src/json/c.ts": "",
     });
-    expect(findCycles(readImports(root))).toEqual([]);
+    expect(findCycles(readImports(tree.root))).toEqual([]);
   });
 
   it("fail the check, which prints them", { timeout: 30_000 }, async () => {
     write({ "src/json/a.ts": 'import "./b.ts";', "src/json/b.ts": 'import "./a.ts";' });
-    expect(await lint(root)).toEqual({
+    expect(await lint(tree.root)).toEqual({
       code: 1,
       stdout: "layers: 2 files checked, 0 breaches, 1 cycles\n",
       stderr: "import cycle: src/json/a.ts → src/json/b.ts → src/json/a.ts\n",

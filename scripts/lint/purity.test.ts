@@ -1,38 +1,13 @@
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findImpurities } from "./purity.ts";
+import { checkedTree, runCheck } from "./testing.ts";
 
-let root: string;
-
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "reprise-purity-"));
-});
-
-afterEach(() => {
-  rmSync(root, { recursive: true });
-});
-
-function write(files: Readonly<Record<string, string>>): void {
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(join(root, dirname(file)), { recursive: true });
-    writeFileSync(join(root, file), text);
-  }
-}
-
-/** The check as `npm run lint` runs it. */
-function lint(folder: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((done) => {
-    execFile(process.execPath, [resolve("scripts/lint/check-purity.ts")], { cwd: folder }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
+const tree = checkedTree();
+const { write } = tree;
+const lint = (folder: string) => runCheck("check-purity.ts", folder);
 
 function found(): string[] {
-  return findImpurities(root).map(({ file, line, what, why }) => `${file}:${line}: ${what}: ${why}`);
+  return findImpurities(tree.root).map(({ file, line, what, why }) => `${file}:${line}: ${what}: ${why}`);
 }
 
 function foundIn(text: string): string[] {
@@ -50,7 +25,7 @@ describe("the purity check", { timeout: 30_000 }, () => {
 
   it("prints where, what and why, and fails", async () => {
     write({ "src/policy/x.ts": "\nexport const r = Math.random();\n" });
-    expect(await lint(root)).toEqual({
+    expect(await lint(tree.root)).toEqual({
       code: 1,
       stdout: "purity: 1 files checked, 1 impurities\n",
       stderr:
