@@ -157,6 +157,7 @@ describe("a worker that fails", () => {
       {
         cause: { reason: "ContainerExited", pod: A, container: "main", exitCode: 1 },
         action: "RestartInPlace",
+        rule: "end-epoch",
         streak: { restarts: 1, slot: "train-workers-0/0", failures: 1 },
         fromEpoch: 1,
         toEpoch: 2,

@@ -324,7 +324,7 @@ describe("a Pod that fails after another of its replicatedJob has succeeded", ()
     fail(scene.pod(A, { phase: "Succeeded" }).settle(), B).settle();
     expect(scene.group.jobs.get("workers-0")?.job.activeDeadlineSeconds).toBe(1);
     expect(scene.notices.at(-1)?.note).toMatch(
-      /; failurePolicy\.maxRestarts leaves no recreation, so the JobSet fails unless a rule of it says otherwise$/,
+      /; failurePolicy\.maxRestarts leaves no recreation, so the JobSet fails unless one of its rules says otherwise$/,
     );
   });
 

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { CONDITION } from "../controller/status/summary.ts";
+import { CONDITION } from "../controller/status/conditions.ts";
 import { defaultConfig } from "../src/config/config.ts";
 import { withOperations } from "./operations-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";

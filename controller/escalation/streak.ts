@@ -1,11 +1,10 @@
 // Failures in a row: how long the streak is, and when a run was long enough to end it. All of it is in the last record of
 // the history, so that it survives the controller and outlives older records. Pure.
-import type { RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
-import type { Status } from "../rules/rule.ts";
+import type { InPlaceRestartStatus, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 
 /** The streak that a failure of this slot makes; without a slot nobody failed, and it stays as it was. */
 export function streakWith(
-  { history }: Status,
+  { history }: InPlaceRestartStatus,
   slot: string | undefined,
   at: number,
   progressAfter: number,

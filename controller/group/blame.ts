@@ -1,11 +1,11 @@
 // Who ended the running epoch, as far as the group can tell. Pure.
+
+import type { InPlaceRestartStatus as Status } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import type { Status } from "../rules/rule.ts";
 import { epochOf, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
-import type { Group, Loss, Member } from "./group.ts";
+import { type Group, type Loss, type Member, participants } from "./group.ts";
 import { slotName } from "./slots.ts";
-import { participants } from "./startup-order.ts";
 
 /** Somebody's loss: whose, and what he asks for. */
 export interface Lost extends Pick<Loss, "cause" | "counted" | "at" | "ask"> {

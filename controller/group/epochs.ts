@@ -1,7 +1,6 @@
 // Small questions about epochs that several rules ask. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
-import type { Group, Member } from "./group.ts";
-import { participants } from "./startup-order.ts";
+import { type Group, type Member, participants } from "./group.ts";
 
 /** Whether the synced epoch runs. Otherwise the group is between two epochs, and waits at the barrier. */
 export function epochRuns({ deprecatedEpoch, syncedEpoch }: InPlaceRestartStatus): boolean {

@@ -1,6 +1,6 @@
 // Whether what a Pod shows proves that the synced epoch has ended for it. Pure.
 
-import type { Status } from "../rules/rule.ts";
+import type { InPlaceRestartStatus as Status } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "./epochs.ts";
 import type { Group, Loss } from "./group.ts";
 

@@ -156,3 +156,8 @@ export function newTally(stage: Stage): StageTally {
     ready: 0,
   };
 }
+
+/** The stages whose Pods carry an agent, in the order of the JobSet. */
+export function participants(group: Group): readonly StageTally[] {
+  return [...group.stages.values()].filter(({ stage }) => stage.participates);
+}

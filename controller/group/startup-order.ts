@@ -2,7 +2,7 @@
 // let go. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and `heldStages` keeps it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Dependency } from "../../src/api/jobset.ts";
-import type { Group, StageTally } from "./group.ts";
+import { type Group, participants, type StageTally } from "./group.ts";
 import { expectedSlots } from "./slots.ts";
 
 /**
@@ -53,10 +53,6 @@ export function isComplete(tally: StageTally, epoch: number): boolean {
 /** Whoever is there is at this epoch. */
 export function isTogether({ epochs, unpublished, ending }: StageTally, epoch: number): boolean {
   return unpublished === 0 && ending === 0 && [...epochs.keys()].every((other) => other === epoch);
-}
-
-export function participants(group: Group): readonly StageTally[] {
-  return [...group.stages.values()].filter(({ stage }) => stage.participates);
 }
 
 function isMet(group: Group, prerequisite: Dependency): boolean {

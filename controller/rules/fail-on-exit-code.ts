@@ -1,25 +1,25 @@
-// An exit code that is not worth a retry: the JobSet fails at once, whatever else runs in the Pod. Where the Pod itself
-// fails, its Job's podFailurePolicy comes to the same end, but only when the last Pod of the Job has terminated. Pure.
+// A non-retriable exit code: the JobSet fails at once, even if other containers of the Pod still run. If the Pod itself
+// fails, its Job's podFailurePolicy leads to the same result, but only after the last Pod of the Job has ended. Pure.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { isProof } from "../group/evidence.ts";
-import type { Group } from "../group/group.ts";
+import { timestamp } from "../status/conditions.ts";
 import { describeCause, openRecord, withRecord } from "../status/history.ts";
-import { timestamp } from "../status/summary.ts";
-import type { Failure, Status, Step } from "./rule.ts";
+import type { Context, Failure, Step } from "./rule.ts";
 
-/** As KEP-3329 calls it; JobSet's own reasons are for what its own rules decided. */
-export const NON_RETRIABLE = "NonRetriableExitCode";
+/** The name in KEP-3329. JobSet's own reasons are reserved for the rules of its failure policy. */
+const NON_RETRIABLE = "NonRetriableExitCode";
 
-export function failAtOnce(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
+export function failOnExitCode({ group, jobSet, status, now, rule }: Context): Step | undefined {
   const open = openRecord(status);
-  if (open?.action === "FailJobSet") return { status, notices: [], failure: verdictOn(jobSet, open.cause) };
+  // Recorded before, but the JobSet has not failed yet: retry.
+  if (open?.action === "FailJobSet") return { status, notices: [], failure: failureFor(jobSet, open.cause) };
   const loss = [...group.losses.values()].find((each) => each.ask === "fail" && isProof(group, each, status, now));
   if (loss === undefined) return undefined;
   const { cause } = loss;
-  const failure = verdictOn(jobSet, cause);
-  const record = { cause, fromEpoch: status.syncedEpoch, counted: false, failureSeen: timestamp(loss.at) };
+  const failure = failureFor(jobSet, cause);
+  const record = { cause, rule, fromEpoch: status.syncedEpoch, counted: false, failureSeen: timestamp(loss.at) };
   return {
     status: withRecord(status, { ...record, action: "FailJobSet" }),
     notices: [{ type: "Warning", reason: NON_RETRIABLE, action: "Fail", note: failure.message }],
@@ -27,7 +27,7 @@ export function failAtOnce(group: Group, jobSet: JobSet, status: Status, now: nu
   };
 }
 
-function verdictOn({ annotations }: JobSet, cause: RestartCause): Failure {
+function failureFor({ annotations }: JobSet, cause: RestartCause): Failure {
   const written = [ANNOTATION.failExitCodes, ANNOTATION.failurePolicy].find((key) => annotations[key] !== undefined);
   const authority = written === undefined ? "its podFailurePolicy" : `${written} (${annotations[written]})`;
   return { reason: NON_RETRIABLE, message: `${describeCause(cause)}, which ${authority} makes final` };

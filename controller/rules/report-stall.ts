@@ -1,17 +1,18 @@
-// A barrier that nobody lifts, or a stage that never fills: after a while somebody has to look, and is told where. Pure.
+// A barrier that is not lifted, or a stage whose Pods never arrive: after a minute users are told which Pods are missing,
+// and why. Pure.
 import type { JobSet } from "../../src/api/jobset.ts";
-import { holdEndsAt } from "../escalation/backoff.ts";
+import { backoffEndsAt } from "../escalation/backoff.ts";
 import type { Group } from "../group/group.ts";
 import { dueStages, unfilled } from "../group/startup-order.ts";
 import { describeAwaited, describeMissing } from "../status/awaited-pods.ts";
+import { CONDITION, isStalled, STALL, withCondition } from "../status/conditions.ts";
 import type { EventReason } from "../status/event-reasons.ts";
-import { CONDITION, isStalled, STALL, withCondition } from "../status/summary.ts";
-import type { Status, Step } from "./rule.ts";
+import type { Context, Status, Step } from "./rule.ts";
 
-/** A start or restart takes seconds, and pulling an image most of a minute. What takes longer needs somebody to look. */
+/** A start or restart takes seconds, and an image pull most of a minute. Anything longer needs attention. */
 const STALL_MS = 60_000;
 
-export function reportStall(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
+export function reportStall({ group, jobSet, status, now }: Context): Step | undefined {
   const wait = waitOf(status);
   if (wait === undefined || now < wait.since + STALL_MS || jobSet.suspended || isStalled(status)) return undefined;
   const { reason, message, event, note } = wait.atBarrier ? barrierStall(group, status) : stageStall(group, status);
@@ -20,6 +21,12 @@ export function reportStall(group: Group, jobSet: JobSet, status: Status, now: n
     status: { ...status, conditions: withCondition(status.conditions, stalled, now) },
     notices: [{ type: "Warning", reason: event, action: "Wait", note }],
   };
+}
+
+/** When the current wait becomes a stall, in milliseconds since 1970. */
+export function stallAt(jobSet: JobSet, status: Status): number | undefined {
+  const wait = waitOf(status);
+  return wait === undefined || jobSet.suspended || isStalled(status) ? undefined : wait.since + STALL_MS;
 }
 
 interface Stall {
@@ -42,7 +49,7 @@ function stageStall(group: Group, status: Status): Stall {
   return { reason: STALL.stageWaits, message, event: "StageStalled", note: `waiting to start ${names}, ${message}` };
 }
 
-/** A group waits at its barrier, or has begun and waits for a stage: never both. */
+/** A group waits either at its barrier or, while the epoch runs, for a stage; never for both. */
 function waitOf(status: Status): { readonly since: number; readonly atBarrier: boolean } | undefined {
   const wait = status.conditions.find(
     (each) => (each.type === CONDITION.atBarrier || each.type === CONDITION.stageWaits) && each.status === "True",
@@ -50,11 +57,6 @@ function waitOf(status: Status): { readonly since: number; readonly atBarrier: b
   if (wait?.lastTransitionTime === undefined) return undefined;
   const since = Date.parse(wait.lastTransitionTime);
   if (wait.type !== CONDITION.atBarrier) return { since, atBarrier: false };
-  // A barrier that is held on purpose does not stall before it may be lifted.
-  return { since: Math.max(since, holdEndsAt(status) ?? 0), atBarrier: true };
-}
-
-export function stallAt(jobSet: JobSet, status: Status): number | undefined {
-  const wait = waitOf(status);
-  return wait === undefined || jobSet.suspended || isStalled(status) ? undefined : wait.since + STALL_MS;
+  // The back-off is intended: the wait starts when it ends.
+  return { since: Math.max(since, backoffEndsAt(status) ?? 0), atBarrier: true };
 }

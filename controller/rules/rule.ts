@@ -1,68 +1,68 @@
-// One step of the protocol: the status it leads to, what it tells people, and whether it fails the JobSet. Pure.
+// What a rule of the chain sees, and the step it may take. Pure.
 import type { InPlaceRestartStatus, RestartAction } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { budgetOf } from "../escalation/budget.ts";
+import type { RestartPolicy } from "../../src/api/restart-policy.ts";
+import type { Group } from "../group/group.ts";
 import type { EventReason } from "../status/event-reasons.ts";
-import { CONDITION, withCondition } from "../status/summary.ts";
+import type { Notice } from "../status/notice.ts";
 
 export type Status = InPlaceRestartStatus;
 
-/** Something to tell the users of the JobSet, as an Event. */
-export interface Notice {
-  readonly type: "Normal" | "Warning";
-  readonly reason: EventReason;
-  readonly action: string;
-  readonly note: string;
-}
-
-/** Why a JobSet has to fail, as its condition and its Event say it. */
-export interface Failure {
-  readonly reason: EventReason;
-  readonly message: string;
-}
-
-/** Something of the group that has to go, by name and UID. */
-export type Removal =
-  | { readonly kind: "delete-pod"; readonly pod: Named }
-  /** Its JobSet then does what its own failure policy says. */
-  | { readonly kind: "fail-job"; readonly job: Named };
-
-interface Named {
+/** One rule of the chain in chain.ts. */
+export interface Rule {
+  /** Stable: it appears in logs and in the history. */
   readonly name: string;
-  readonly uid: string;
+  /** Why the rule stands where it stands in the chain. */
+  readonly why: string;
+  /** A step if the rule applies, which ends the chain. A step that changes nothing keeps later rules from acting. */
+  readonly apply: (context: Context) => Step | undefined;
+}
+
+export interface Context {
+  readonly group: Group;
+  readonly jobSet: JobSet;
+  readonly status: Status;
+  /** False for an object without a status; `status` is then empty. */
+  readonly isInitialised: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly policy: RestartPolicy;
+  /** Name of the rule that is applied, for the history record that it opens or changes. */
+  readonly rule: string;
 }
 
 export interface Step {
-  /** Phase, ready count and most conditions are still those from before. */
+  /** Phase, ready count and most conditions are still the old ones; the summary follows. */
   readonly status: Status;
   readonly notices: readonly Notice[];
   readonly failure?: Failure;
   readonly removal?: Removal;
 }
 
-/** The budget is spent: no restart any more. */
-export function spend(jobSet: JobSet, status: Status, cause: string, now: number): Step {
-  const failure = spentBudget(jobSet, status);
-  const spent = { type: CONDITION.budgetSpent, status: true, ...failure };
-  return {
-    status: { ...status, conditions: withCondition(status.conditions, spent, now) },
-    notices: [{ type: "Warning", reason: failure.reason, action: "Fail", note: `${cause}; ${failure.message}` }],
-    failure,
-  };
+/** Why the JobSet has to fail: reason and message of its condition. */
+export interface Failure {
+  readonly reason: EventReason;
+  readonly message: string;
 }
 
-export function spentBudget(jobSet: JobSet, status: Status): Failure {
-  const { max, used } = budgetOf(jobSet, status.restarts);
-  return { reason: "ReachedMaxRestarts", message: `the group has restarted ${used} times, and ${max} are allowed` };
+/** A Pod or Job to remove, identified by name and UID. */
+export type Removal =
+  | { readonly kind: "delete-pod"; readonly pod: ObjectName }
+  /** JobSet then applies its own failure policy. */
+  | { readonly kind: "fail-job"; readonly job: ObjectName };
+
+interface ObjectName {
+  readonly name: string;
+  readonly uid: string;
 }
 
-/** The Event of each rung has its own reason, so that an alert can tell them apart. */
-const RUNG_REASONS = {
+/** Each action has its own Event reason, so that alerts can tell them apart. */
+const ACTION_REASONS = {
   RestartInPlace: "RestartingInPlace",
   RecreatePod: "RecreatingPod",
   RecreateJobSet: "RecreatingJobSet",
 } as const satisfies Readonly<Partial<Record<RestartAction, EventReason>>>;
 
-export function restartNotice(action: keyof typeof RUNG_REASONS, note: string): Notice {
-  return { type: "Warning", reason: RUNG_REASONS[action], action: "Restart", note };
+export function restartNotice(action: keyof typeof ACTION_REASONS, note: string): Notice {
+  return { type: "Warning", reason: ACTION_REASONS[action], action: "Restart", note };
 }

@@ -1,8 +1,7 @@
 // Who keeps a group or a stage of it waiting, and why, in words for people. Looks at every Pod: only for a wait that has
 // stalled. Pure.
 import type { Pod } from "../../src/api/pod.ts";
-import type { ChildJob, Group, StageTally } from "../group/group.ts";
-import { participants } from "../group/startup-order.ts";
+import { type ChildJob, type Group, participants, type StageTally } from "../group/group.ts";
 import { clip } from "./clip.ts";
 
 /** As many as fit into an Event's 1 KB note, or a condition of the same length, with a reason each. */

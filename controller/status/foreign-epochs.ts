@@ -1,42 +1,62 @@
-// Epochs on Pods that no agent wrote. They are reported on the Pod, once, and never stop the group. Pure.
-import { epochOf, epochRuns, podsBeyond } from "../group/epochs.ts";
+// Foreign epochs: values of the epoch annotation that no agent can have written. They are reported once on the Pod and
+// never stop the group; a Pod that blocks the group with one is replaced. Pure.
+import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
+import { epochOf, epochRuns, highestPlausible, podsBeyond } from "../group/epochs.ts";
 import type { Group, Member } from "../group/group.ts";
-import { strayed } from "../rules/replace-pod.ts";
-import type { Notice, Status } from "../rules/rule.ts";
+import { unfilled } from "../group/startup-order.ts";
+import { isStalled } from "./conditions.ts";
+import type { Notice } from "./notice.ts";
 
-/** Something to tell about one Pod. Once told, noteReported(group, pod.uid, text) keeps it from being told again. */
+/** An Event to record on one Pod. noteReported(group, pod.uid, text) keeps it from being recorded twice. */
 export interface PodReport extends Notice {
   readonly pod: { readonly name: string; readonly uid: string };
   readonly text: string;
 }
 
-/** Epochs that no agent wrote: unreadable ones, and those further ahead than an agent can be. */
-export function podReports(group: Group, status: Status): readonly PodReport[] {
+/**
+ * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part in
+ * the next restart: no agent may write a lower epoch, and an agent writes only once.
+ */
+export function podsBlockedByForeignEpoch(group: Group, status: InPlaceRestartStatus): readonly Member[] {
+  const blocking = isStalled(status) ? podsThatStall(group, status) : [];
+  return epochRuns(status) ? blocking : [...podsBeyond(group, highestPlausible(status)), ...blocking];
+}
+
+/** Pods that the barrier, or a stage that may start, waits for. Asked only after a stall: a restart may repair them too. */
+function podsThatStall(group: Group, status: InPlaceRestartStatus): readonly Member[] {
+  const unreadable = [...group.malformed].flatMap((uid) => group.members.get(uid) ?? []);
+  if (!epochRuns(status)) return unreadable;
+  const awaited = new Set(unfilled(group, status).map(({ stage }) => stage.name));
+  return [...unreadable, ...podsBeyond(group, status.syncedEpoch + 1)].filter(({ pod }) =>
+    awaited.has(pod.replicatedJob),
+  );
+}
+
+/** One report for each Pod whose epoch is unreadable, or further ahead than an agent can be. */
+export function reportForeignEpochs(group: Group, status: InPlaceRestartStatus): readonly PodReport[] {
   const reports: PodReport[] = [];
   const report = ({ pod }: Member, text: string, note: string) => {
     if (group.reported.get(pod.uid) === text) return;
     const { name, uid } = pod;
     reports.push({ pod: { name, uid }, text, type: "Warning", reason: "EpochIgnored", action: "Ignore", note });
   };
-  const replaced = new Set(strayed(group, status));
-  const fate = (member: Member, otherwise: string) => (replaced.has(member) ? "the Pod is replaced" : otherwise);
+  const replaced = new Set(podsBlockedByForeignEpoch(group, status));
+  const consequence = (member: Member, otherwise: string) => (replaced.has(member) ? "the Pod is replaced" : otherwise);
   for (const uid of group.malformed) {
     const member = group.members.get(uid);
     if (member?.pod.epoch.kind !== "malformed" || member.standing === "outside") continue;
     const { text } = member.pod.epoch;
-    const outcome = fate(member, "the Pod counts as having none");
+    const outcome = consequence(member, "the Pod counts as having none");
     const note = `epoch ${JSON.stringify(text.slice(0, 40))} is not a number written by an agent; ${outcome}`;
     report(member, `${text}, ${outcome}`, note);
   }
-  for (const member of new Set([
-    ...replaced,
-    ...(epochRuns(status) ? podsBeyond(group, status.syncedEpoch + 1) : []),
-  ])) {
+  const ahead = epochRuns(status) ? podsBeyond(group, status.syncedEpoch + 1) : [];
+  for (const member of new Set([...replaced, ...ahead])) {
     const epoch = epochOf(member);
     if (epoch === undefined) continue;
-    const outcome = fate(member, "it is ignored");
-    const note = `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}; no agent can have taken it, and ${outcome}`;
-    report(member, `${epoch}, ${outcome}`, note);
+    const outcome = consequence(member, "it is ignored");
+    const position = `epoch ${epoch} is ahead of the group, which is at ${status.syncedEpoch}`;
+    report(member, `${epoch}, ${outcome}`, `${position}; no agent can have taken it, and ${outcome}`);
   }
   return reports;
 }

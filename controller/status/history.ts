@@ -1,5 +1,5 @@
-// The record of the last restarts. The newest is open until its epoch is synced: until then its cause may turn out to be
-// one that does not count. Pure.
+// The history of restarts in the status. The newest record stays open until its epoch is synced: until then the restart
+// may still turn out not to count. Pure.
 import {
   HISTORY_LIMIT,
   type InPlaceRestartStatus,
@@ -9,30 +9,43 @@ import {
 
 type Status = InPlaceRestartStatus;
 
-/** The restart that is under way: told to restart, and not synced yet. */
+/** The restart in progress: its epoch has ended, and the barrier is not lifted yet. */
 export function openRecord({ history }: Status): RestartRecord | undefined {
   const last = history.at(-1);
   return last?.synced === undefined ? last : undefined;
 }
 
-export function withRecord(status: Status, record: RestartRecord): Status {
+/** Adds a record, with the rule that decided its action. */
+export function withRecord(status: Status, record: RestartRecord & { readonly rule: string }): Status {
   return { ...status, history: [...status.history, record].slice(-HISTORY_LIMIT) };
 }
 
-/** Changes the newest record. */
-export function amended(status: Status, change: Partial<RestartRecord>): Status {
+/** Changes the newest record, but not its action. */
+export function amendRecord(status: Status, change: Omit<Partial<RestartRecord>, "action" | "rule">): Status {
+  return withNewest(status, change);
+}
+
+/** Changes the action of the newest record, and with it the rule that decided it. */
+export function changeAction(
+  status: Status,
+  change: Partial<RestartRecord> & Required<Pick<RestartRecord, "action" | "rule">>,
+): Status {
+  return withNewest(status, change);
+}
+
+function withNewest(status: Status, change: Partial<RestartRecord>): Status {
   const last = status.history.at(-1);
   return last === undefined ? status : { ...status, history: [...status.history.slice(0, -1), { ...last, ...change }] };
 }
 
-/** The open record was no restart after all: Pods were deleted because the JobSet was suspended or ended. */
+/** Drops the open record if it is a deletion: the Pods were deleted because the JobSet was suspended or finished. */
 export function withoutDeletion(status: Status): Status {
   return openRecord(status)?.cause.reason === "PodDeleted"
     ? { ...status, history: status.history.slice(0, -1) }
     : status;
 }
 
-/** Such as "Pod train-workers-0-1-abcde: container main exited with code 3". */
+/** For example "Pod train-workers-0-1-abcde: container main exited with code 3". */
 export function describeCause({ reason, pod, container, exitCode }: RestartCause): string {
   const exit = container === undefined ? "" : `container ${container} exited with code ${exitCode ?? "unknown"}`;
   const what: Readonly<Record<RestartCause["reason"], string>> = {
@@ -47,7 +60,7 @@ export function describeCause({ reason, pod, container, exitCode }: RestartCause
   return pod === undefined ? `a Pod ${what[reason]}` : `Pod ${pod}: ${what[reason]}`;
 }
 
-/** Such as "holding the barrier until 2026-01-01T00:01:20.000Z: 4 restarts in a row without progress". */
+/** For example "holding the barrier until 2026-01-01T00:01:20.000Z: 4 restarts in a row without progress". */
 export function describeHold({ backoffUntil, streak }: RestartRecord): string {
   return `holding the barrier until ${backoffUntil}: ${streak?.restarts ?? 0} restarts in a row without progress`;
 }

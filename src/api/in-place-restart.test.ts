@@ -10,6 +10,7 @@ import {
   PHASES,
   RESTART_ACTIONS,
   RESTART_REASONS,
+  RULE_NAME_LIMIT,
   readInPlaceRestart,
 } from "./in-place-restart.ts";
 
@@ -32,6 +33,7 @@ describe("readInPlaceRestart", () => {
         {
           cause: { reason: "ContainerExited", pod: "train-workers-0-1-abcde", container: "main", exitCode: 3 },
           action: "RecreatePod",
+          rule: "end-epoch",
           target: "p1",
           streak: { restarts: 5, slot: "train-workers-0/1", failures: 3 },
           backoffUntil: "2026-01-01T00:00:20.100Z",
@@ -101,5 +103,6 @@ describe("the CRD", () => {
     const record = at(status, "history", "items", "properties");
     expect(at(record, "cause", "properties", "reason")["enum"]).toEqual(RESTART_REASONS);
     expect(at(record, "action")["enum"]).toEqual(RESTART_ACTIONS);
+    expect(at(record, "rule")["maxLength"]).toBe(RULE_NAME_LIMIT);
   });
 });

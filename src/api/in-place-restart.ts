@@ -17,6 +17,9 @@ export type Phase = (typeof PHASES)[number];
 /** Entries of the history that are kept: about 6 KB, and enough for escalation to see the same Pod fail again. */
 export const HISTORY_LIMIT = 10;
 
+/** Characters of the name of a rule. */
+export const RULE_NAME_LIMIT = 63;
+
 /** Characters of a condition's message. A longer one has the whole status refused. */
 export const MESSAGE_LIMIT = 1024;
 
@@ -74,6 +77,8 @@ export interface Streak {
 export interface RestartRecord extends RestartSteps {
   readonly cause: RestartCause;
   readonly action: RestartAction;
+  /** The rule of the controller that decided the action, by its name in the chain of rules. */
+  readonly rule?: string;
   /** UID of the Pod or Job that the action removes. */
   readonly target?: string;
   readonly streak?: Streak;
@@ -101,6 +106,24 @@ export interface InPlaceRestartStatus {
   /** Newest last. */
   readonly history: readonly RestartRecord[];
   readonly conditions: readonly Condition[];
+}
+
+/** `status.ready` as numbers. */
+export interface ReadyCount {
+  readonly ready: number;
+  readonly expected: number;
+}
+
+export function formatReady({ ready, expected }: ReadyCount): string {
+  return `${ready}/${expected}`;
+}
+
+/** Undefined before the first count was written. */
+export function readReady(text: string): ReadyCount | undefined {
+  const [, ready, expected] = /^(\d{1,10})\/(\d{1,10})$/.exec(text) ?? [];
+  return ready === undefined || expected === undefined
+    ? undefined
+    : { ready: Number(ready), expected: Number(expected) };
 }
 
 export interface InPlaceRestart extends Identity {
@@ -141,6 +164,7 @@ function readRecord(value: unknown): RestartRecord[] {
   const reason = RESTART_REASONS.find((known) => known === asMap(record["cause"])["reason"]);
   if (fromEpoch === undefined || reason === undefined) return [];
   const toEpoch = asCount(record["toEpoch"]);
+  const rule = asText(record["rule"]);
   const target = asText(record["target"]);
   const streak = readStreak(record["streak"]);
   const backoffUntil = asText(record["backoffUntil"]);
@@ -148,6 +172,7 @@ function readRecord(value: unknown): RestartRecord[] {
     {
       cause: readCause(reason, record["cause"]),
       action: RESTART_ACTIONS.find((known) => known === record["action"]) ?? "RestartInPlace",
+      ...(rule === undefined ? {} : { rule }),
       ...(target === undefined ? {} : { target }),
       ...(streak === undefined ? {} : { streak }),
       ...(backoffUntil === undefined ? {} : { backoffUntil }),

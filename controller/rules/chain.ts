@@ -1,0 +1,108 @@
+// The rules of the controller in the order in which they are asked. The first one that applies decides; the rest wait for
+// the next look at the group. Order matters, so every rule says why it stands where it stands. Pure.
+import { adoptPodEpochs } from "./adopt-pod-epochs.ts";
+import { closeWhenSuspended } from "./close-when-suspended.ts";
+import { endEpoch } from "./end-epoch.ts";
+import { enforceBudget } from "./enforce-budget.ts";
+import { failOnExitCode } from "./fail-on-exit-code.ts";
+import { failOnSpentBudget } from "./fail-on-spent-budget.ts";
+import { finishRestart } from "./finish-restart.ts";
+import { holdBarrier } from "./hold-barrier.ts";
+import { initialise } from "./initialise.ts";
+import { liftBarrier } from "./lift-barrier.ts";
+import { recreateAfterPartialSuccess } from "./recreate-after-partial-success.ts";
+import { recreateJobSet } from "./recreate-jobset.ts";
+import { releaseStages } from "./release-stages.ts";
+import { replacePod } from "./replace-pod.ts";
+import { reportStall } from "./report-stall.ts";
+import type { Rule } from "./rule.ts";
+import { stopWhenFinished } from "./stop-when-finished.ts";
+import { uncountDisruption } from "./uncount-disruption.ts";
+
+export const RULES: readonly Rule[] = [
+  {
+    name: "initialise",
+    why: "No other rule can act without epochs, so an object without a status gets them first.",
+    apply: initialise,
+  },
+  {
+    name: "stop-when-finished",
+    why: "A JobSet that has completed or failed is never restarted, whatever its Pods do while they go away.",
+    apply: stopWhenFinished,
+  },
+  {
+    name: "fail-on-spent-budget",
+    why: "Once the budget is recorded as spent nothing may restart; failing the JobSet is retried until it succeeds.",
+    apply: failOnSpentBudget,
+  },
+  {
+    name: "close-when-suspended",
+    why: "A suspension deletes Pods, so it is recognised before those deletions look like failures.",
+    apply: closeWhenSuspended,
+  },
+  {
+    name: "adopt-pod-epochs",
+    why: "The rules below compare Pods with the recorded epochs, so epochs that lag behind the Pods are corrected first.",
+    apply: adoptPodEpochs,
+  },
+  {
+    name: "fail-on-exit-code",
+    why: "A non-retriable exit code wins over every failure that would restart the group, also over one seen earlier.",
+    apply: failOnExitCode,
+  },
+  {
+    name: "end-epoch",
+    why: "A failure ends the running epoch before anything is repaired, so that the restart is counted exactly once.",
+    apply: endEpoch,
+  },
+  {
+    name: "uncount-disruption",
+    why: "It needs the record that end-epoch opened, and must come before any rule that charges the budget.",
+    apply: uncountDisruption,
+  },
+  {
+    name: "recreate-after-partial-success",
+    why: "It replaces the recorded action, so it comes before the rules that carry the action out.",
+    apply: recreateAfterPartialSuccess,
+  },
+  {
+    name: "replace-pod",
+    why: "A Pod that cannot restart in place is deleted before the barrier counts it as present.",
+    apply: replacePod,
+  },
+  {
+    name: "recreate-jobset",
+    why: "The Job at fault is failed before the barrier could be lifted for Pods that JobSet is about to delete.",
+    apply: recreateJobSet,
+  },
+  {
+    name: "enforce-budget",
+    why: "When every Pod is back the cause is final: a restart beyond the budget fails the JobSet instead of starting it.",
+    apply: enforceBudget,
+  },
+  {
+    name: "hold-barrier",
+    why: "The back-off delays only a restart that is allowed and complete, so it is checked right before the barrier lifts.",
+    apply: holdBarrier,
+  },
+  {
+    name: "lift-barrier",
+    why: "The new epoch starts when nothing above objects.",
+    apply: liftBarrier,
+  },
+  {
+    name: "release-stages",
+    why: "Later stages start only in an epoch that runs, in the startup order of the JobSet.",
+    apply: releaseStages,
+  },
+  {
+    name: "finish-restart",
+    why: "A restart is over when every worker runs, which needs the barrier lifted and the stages released.",
+    apply: finishRestart,
+  },
+  {
+    name: "report-stall",
+    why: "Last, because a group is stalled only if no other rule can bring it forward.",
+    apply: reportStall,
+  },
+];

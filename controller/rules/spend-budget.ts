@@ -1,0 +1,20 @@
+// The step that fails the JobSet because the budget is spent, for every rule that may find it spent. Pure.
+import type { JobSet } from "../../src/api/jobset.ts";
+import { budgetOf } from "../escalation/budget.ts";
+import { CONDITION, withCondition } from "../status/conditions.ts";
+import type { Failure, Status, Step } from "./rule.ts";
+
+export function failOverBudget(jobSet: JobSet, status: Status, cause: string, now: number): Step {
+  const failure = budgetFailure(jobSet, status);
+  const spent = { type: CONDITION.budgetSpent, status: true, ...failure };
+  return {
+    status: { ...status, conditions: withCondition(status.conditions, spent, now) },
+    notices: [{ type: "Warning", reason: failure.reason, action: "Fail", note: `${cause}; ${failure.message}` }],
+    failure,
+  };
+}
+
+export function budgetFailure(jobSet: JobSet, status: Status): Failure {
+  const { max, used } = budgetOf(jobSet, status.restarts);
+  return { reason: "ReachedMaxRestarts", message: `the group has restarted ${used} times, and ${max} are allowed` };
+}
