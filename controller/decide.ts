@@ -50,6 +50,8 @@ export type Decision =
 
 export interface Verdict {
   readonly decision?: Decision;
+  /** The name of the rule that led to the decision. */
+  readonly rule?: string;
   readonly reports: readonly PodReport[];
   /** Ask again at this time even if nothing happens. Milliseconds since 1970. */
   readonly wakeAt?: number;

@@ -1,6 +1,7 @@
 // One incarnation of the controller: the real decisions of controller/decide.ts, fed by watches that lag and writing with
 // requests that conflict, fail or land after the process has died.
-import { type Decision, decide } from "../../controller/decide.ts";
+import { decide } from "../../controller/decide.ts";
+import { execute } from "../../controller/execute.ts";
 import { type Group, newGroup } from "../../controller/group/group.ts";
 import {
   forgetJob,
@@ -11,10 +12,11 @@ import {
   observeObject,
   observePod,
 } from "../../controller/group/observe.ts";
-import { type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
+import { readInPlaceRestart } from "../api/in-place-restart.ts";
 import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
-import type { Refusal, StoredObject } from "./api-server.ts";
-import { JOB_SET, type Workload } from "./workload.ts";
+import type { StoredObject } from "./api-server.ts";
+import { type AtServer, simulatedWrites } from "./controller-writes.ts";
+import type { Workload } from "./workload.ts";
 import type { World } from "./world.ts";
 
 export class ControllerProcess {
@@ -122,7 +124,8 @@ export class ControllerProcess {
   }
 
   #decide(): void {
-    const { decision, reports, wakeAt } = decide(this.#group, this.#world.clock, DEFAULT_RESTART_POLICY);
+    const { jobSet, object } = this.#group;
+    const { decision, rule, reports, wakeAt } = decide(this.#group, this.#world.clock, DEFAULT_RESTART_POLICY);
     for (const { pod, text } of reports) noteReported(this.#group, pod.uid, text);
     if (wakeAt !== undefined && wakeAt < this.#wakeAt) {
       this.#wakeAt = wakeAt;
@@ -131,94 +134,31 @@ export class ControllerProcess {
         this.#plan();
       });
     }
-    if (decision !== undefined) this.#carryOut(decision);
+    if (decision === undefined || jobSet === undefined) return;
+    const tell = (what: string) => this.#world.tell(this.#name, rule === undefined ? what : `${what} [${rule}]`);
+    this.#send(execute(decision, { jobSet, object }, simulatedWrites(this.#world, this.#workload, tell)));
   }
 
-  #carryOut(decision: Decision): void {
-    this.#writing = true;
-    const { object } = this.#group;
-    this.#world.api.request(
-      () => this.#atServer(decision, object),
-      () => {
-        if (!this.#alive) return;
-        this.#writing = false;
-        // Only the watch tells what became of it: an answer may be older than what the watch has shown since. Until then
-        // the same decision is made again, and refused because its view is old.
-        this.#world.after(20, 200, () => this.#plan());
-      },
-    );
-  }
-
-  #atServer(decision: Decision, object: InPlaceRestart | undefined): "done" | Refusal {
-    const { api } = this.#world;
-    const stored = api.get("object", JOB_SET);
-    switch (decision.kind) {
-      case "create": {
-        if (stored !== undefined) return "exists";
-        const metadata = {
-          name: JOB_SET,
-          namespace: "default",
-          uid: this.#world.uid("object"),
-          resourceVersion: api.nextVersion(),
-        };
-        this.#world.tell(this.#name, "creates the InPlaceRestart");
-        return this.#store({ metadata, spec: { jobSetUID: decision.jobSetUid } });
-      }
-      case "delete":
-        if (stored?.metadata.uid !== decision.object.uid) return "not-found";
-        this.#world.tell(this.#name, "deletes the InPlaceRestart of an earlier JobSet");
-        api.delete("object", JOB_SET);
-        return "done";
-      case "fail": {
-        const jobSet = api.get("jobSet", JOB_SET);
-        if (jobSet?.uid !== this.#group.jobSet?.uid || jobSet === undefined) return "not-found";
-        this.#world.tell(this.#name, `fails the JobSet: ${decision.message}`);
-        api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
-        if (decision.status === undefined) return "done";
-        return this.#write(decision.status, stored, object);
-      }
-      case "delete-pod":
-        this.#world.tell(this.#name, `deletes Pod ${decision.pod.name}`);
-        return this.#workload.deletePod(decision.pod.uid, { disrupted: false, forced: false }) ? "done" : "not-found";
-      case "fail-job":
-        this.#world.tell(this.#name, `fails Job ${decision.job.name}`);
-        return this.#workload.failJob(decision.job.uid) ? "done" : "not-found";
-      case "write":
-        return this.#write(decision.status, stored, object);
+  /** One request per write: the controller may be killed between two of them. */
+  #send(writes: Iterator<AtServer>): void {
+    const { done, value: atServer } = writes.next();
+    this.#writing = done !== true;
+    if (done === true) {
+      this.#retry();
+      return;
     }
+    this.#world.api.request(atServer, (answer) => {
+      if (!this.#alive) return;
+      if (answer === "done") this.#send(writes);
+      else {
+        this.#writing = false;
+        this.#retry();
+      }
+    });
   }
 
-  #write(
-    status: NonNullable<StoredObject["status"]>,
-    stored: StoredObject | undefined,
-    object: InPlaceRestart | undefined,
-  ): "done" | Refusal {
-    if (stored === undefined) return "not-found";
-    if (stored.metadata.resourceVersion !== object?.resourceVersion) return "conflict";
-    this.#world.tell(this.#name, describe(stored.status, status));
-    const resourceVersion = this.#world.api.nextVersion();
-    return this.#store({ ...stored, metadata: { ...stored.metadata, resourceVersion }, status });
+  /** Only the watch shows the result. Until then the same decision is made again, and refused as stale. */
+  #retry(): void {
+    this.#world.after(20, 200, () => this.#plan());
   }
-
-  #store(after: StoredObject): "done" {
-    this.#world.judge.objectWritten(this.#world.api.get("object", JOB_SET), after);
-    this.#world.api.set("object", JOB_SET, after);
-    return "done";
-  }
-}
-
-function describe(before: StoredObject["status"], after: NonNullable<StoredObject["status"]>): string {
-  const { deprecatedEpoch, syncedEpoch, restarts, heldStages, phase, ready } = after;
-  const waiting = heldStages.length === 0 ? "" : `, held ${heldStages.join(" ")}`;
-  const what =
-    before === undefined
-      ? "initialises"
-      : before.syncedEpoch !== syncedEpoch
-        ? "syncs"
-        : before.deprecatedEpoch !== deprecatedEpoch
-          ? "deprecates"
-          : "notes";
-  const cause = after.history.at(-1)?.cause;
-  const why = what === "deprecates" && cause !== undefined ? ` (${cause.reason} ${cause.pod ?? ""})` : "";
-  return `${what}: deprecated ${deprecatedEpoch}, synced ${syncedEpoch}${waiting}, restarts ${restarts}, ${phase} ${ready}${why}`;
 }
