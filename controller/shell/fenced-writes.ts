@@ -1,5 +1,6 @@
-// The six writes that decisions are made of. Each names the very object, and where it builds on a version, that version:
-// whoever decided on an old view, or leads no more, is refused by the API server.
+// Fences stale leaders and stale caches: the API server refuses their writes. Every write of the controller names the
+// object's UID, and one that builds on a version names that version too. A replica that lost its lease without noticing,
+// or that decided on an old view, gets a conflict and changes nothing.
 
 import { IN_PLACE_RESTART, type InPlaceRestart, type InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -9,7 +10,7 @@ import type { JsonObject } from "../../src/json/types.ts";
 import { JSON_PATCH, MERGE_PATCH } from "../../src/kube/client.ts";
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 
-/** What writing needs of a client. */
+/** The part of a client that writing needs. */
 export interface WritingClient {
   request(
     method: "POST" | "PATCH" | "DELETE",
@@ -18,17 +19,25 @@ export interface WritingClient {
   ): Promise<JsonObject>;
 }
 
+/** The Failed condition to set on a JobSet. */
+export interface JobSetFailure {
+  readonly reason: string;
+  readonly message: string;
+  readonly at: Date;
+}
+
 export const JOBSET_API = `${JOBSET.group}/${JOBSET.version}`;
 const OBJECT_API = `${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}`;
 
-export class Requests {
+/** Resolves when the API server accepted the write, and rejects with a conflict when it was fenced. */
+export class FencedWrites {
   readonly #client: WritingClient;
 
   constructor(client: WritingClient) {
     this.#client = client;
   }
 
-  /** Without a status: until the next decision has written one, no agent takes an epoch. */
+  /** Fenced by the name: creating an object that exists is a conflict. */
   async createObject(jobSet: JobSet, signal: AbortSignal): Promise<Identity> {
     const { namespace, name, uid } = jobSet;
     const body = {
@@ -40,29 +49,31 @@ export class Requests {
     return readIdentity(await this.#client.request("POST", objectsIn(namespace), { body, signal }));
   }
 
+  /** Fenced by a UID precondition. */
   async deleteObject({ namespace, name, uid }: InPlaceRestart, signal: AbortSignal): Promise<void> {
     const body = { preconditions: { uid } };
     await this.#client.request("DELETE", `${objectsIn(namespace)}/${name}`, { body, signal });
   }
 
+  /** Fenced by UID and version: no two leaders can both advance the same status. */
   async writeStatus(
     { namespace, name, uid, resourceVersion }: InPlaceRestart,
     status: InPlaceRestartStatus,
     signal: AbortSignal,
   ): Promise<Identity> {
-    // Every field of a status is always there, and lists are replaced as a whole: merging it is replacing it.
+    // A status always has every field, and a merge patch replaces lists, so this replaces the whole status.
     const body = { metadata: { uid, resourceVersion }, status };
     const path = `${objectsIn(namespace)}/${name}/status`;
     return readIdentity(await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal }));
   }
 
-  /** Puts a JobSet into its final state, as its own controller would; that one then deletes the Jobs. */
-  async failJobSet(jobSet: JobSet, reason: string, message: string, at: Date, signal: AbortSignal): Promise<void> {
+  /** Fenced by the version. Sets the final state as JobSet's controller would; that controller then deletes the Jobs. */
+  async failJobSet(jobSet: JobSet, { reason, message, at }: JobSetFailure, signal: AbortSignal): Promise<void> {
     const { namespace, name, resourceVersion, conditions } = jobSet;
-    // Conditions are timed in whole seconds.
+    // Kubernetes stores condition times in whole seconds.
     const lastTransitionTime = at.toISOString().replace(/\.\d+Z$/, "Z");
     const failed = { type: "Failed", status: "True", reason, message, lastTransitionTime };
-    // One by one instead of a list made here, so that fields of the others that are unknown to us survive.
+    // Append instead of replacing the list: other conditions may have fields that are unknown here.
     const body = [
       { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
       conditions.length === 0
@@ -74,15 +85,15 @@ export class Requests {
     await this.#client.request("PATCH", path, { body, contentType: JSON_PATCH, signal });
   }
 
-  /** As a user would, with the Pod's own grace period; its Job makes another. */
+  /** Fenced by a UID precondition. Keeps the Pod's grace period; the Job then creates a replacement. */
   async deletePod({ namespace }: JobSet, { name, uid }: Named, signal: AbortSignal): Promise<void> {
     const body = { preconditions: { uid } };
     await this.#client.request("DELETE", `/api/v1/namespaces/${namespace}/pods/${name}`, { body, signal });
   }
 
-  /** Its controller then ends its Pods and marks it as failed, and JobSet does what its failure policy says. */
+  /** Fenced by the UID. The Job controller ends the Pods and fails the Job; JobSet then applies its failure policy. */
   async failJob({ namespace }: JobSet, { name, uid }: Named, signal: AbortSignal): Promise<void> {
-    // A UID that differs from the stored one is refused.
+    // The API server refuses a patch with a UID that differs from the stored one.
     const body = { metadata: { uid }, spec: { activeDeadlineSeconds: PAST_DEADLINE_SECONDS } };
     const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
     await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal });
@@ -99,7 +110,7 @@ export interface OwnerReference {
   readonly controller: true;
 }
 
-/** Whatever belongs to a JobSet is collected with it, and never holds up its deletion. */
+/** Garbage-collected with the JobSet. Without blockOwnerDeletion, so it never delays a foreground deletion. */
 export function ownedBy({ name, uid }: JobSet): OwnerReference {
   return { apiVersion: JOBSET_API, kind: JOBSET.kind, name, uid, controller: true };
 }

@@ -14,11 +14,11 @@ import { WorkQueue } from "../../src/kube/queue.ts";
 import { createHealthServer } from "../../src/process/health.ts";
 import { listening, portOf } from "../../src/process/listen.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
+import { Groups } from "../group/groups.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
-import { Requests } from "./fenced-writes.ts";
-import { Groups } from "./groups.ts";
+import { FencedWrites } from "./fenced-writes.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
 import { Reconciler } from "./reconcile.ts";
@@ -87,7 +87,16 @@ export async function runController(options: ControllerOptions): Promise<Running
   const notInjected = new NotInjected(record);
   const access = new AgentAccess(client, now);
   const { policy } = options;
-  const reconciler = new Reconciler({ groups, requests: new Requests(client), access, record, metrics, policy, now });
+  const reconciler = new Reconciler({
+    groups,
+    fencedWrites: new FencedWrites(client),
+    access,
+    record,
+    metrics,
+    policy,
+    log,
+    now,
+  });
 
   /** Since when each group is being looked at. */
   const looking = new Map<string, number>();

@@ -11,8 +11,8 @@ import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
 import { type CollectionReader, Reflector, type ReflectorStage } from "../../src/kube/reflector.ts";
+import type { Groups } from "../group/groups.ts";
 import { JOBSET_API } from "./fenced-writes.ts";
-import type { Groups } from "./groups.ts";
 import type { Watched } from "./metrics.ts";
 import { type NotInjected, readPlainJobSet } from "./not-injected.ts";
 

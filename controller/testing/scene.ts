@@ -1,4 +1,4 @@
-// A group for tests, said in domain words: what the watches deliver, what the controller decides, carried out at once.
+// A group for tests, in domain words: what the watches deliver, and the controller's decisions, executed in memory.
 import { type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { Dependency, JobSet } from "../../src/api/jobset.ts";
@@ -8,6 +8,7 @@ import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restar
 import { podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
 import { parseExitCodePolicy, RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import { type Decision, decide, type Verdict } from "../decide.ts";
+import { execute, type Writes } from "../execute.ts";
 import { type Group, newGroup } from "../group/group.ts";
 import {
   forgetJob,
@@ -32,7 +33,7 @@ export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Ev
 export const DELETED = { timestamp: "2026-01-01T00:00:00Z", graceSeconds: 30 } as const;
 const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
-/** A template as injection leaves it: one worker and a container that is none. */
+/** A template after injection: one worker, and one container that is not a worker. */
 function templateOf(annotations: JobSet["annotations"]): JobSet["replicatedJobs"][number]["template"] {
   const parsed = parseExitCodePolicy(annotations);
   const policy = parsed.ok ? parsed.policy : RESTART_EVERYTHING;
@@ -48,13 +49,13 @@ export class Scene {
   now = Date.UTC(2026, 0, 1);
   group: Group;
   policy: RestartPolicy = DEFAULT_RESTART_POLICY;
-  /** Everything that was told, in order. */
+  /** All notices published so far, in order. */
   readonly notices: Notice[] = [];
   readonly #stages: ReadonlyMap<string, StageParts>;
   #jobSet: JobSet;
   readonly #pods = new Map<string, Pod>();
   readonly #jobs = new Map<string, Job>();
-  /** In place, by Pod. */
+  /** Restarts in place, by Pod. */
   readonly #restarts = new Map<string, number>();
   #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
   #version = 0;
@@ -139,7 +140,7 @@ export class Scene {
     return this;
   }
 
-  /** A Pod such as "workers-0/1" (Job and index), created or changed; "workers-0/1#2" is its replacement. */
+  /** Creates or changes a Pod by slot: "workers-0/1" is Job and index, "workers-0/1#2" the replacement. */
   pod(slot: string, change: Partial<Pod> = {}): this {
     const [job = "", rest = "0"] = slot.split("/");
     const [index] = rest.split("#");
@@ -177,7 +178,7 @@ export class Scene {
   /** The agents of these Pods publish an epoch. */
   at(epoch: number, ...slots: readonly string[]): this {
     for (const slot of slots) {
-      // The Job controller creates it without an epoch.
+      // The Job controller creates Pods without an epoch.
       if (!this.#pods.has(slot)) this.pod(slot);
       const last = this.#pods.get(slot)?.epoch;
       // An agent takes one epoch in its life.
@@ -212,28 +213,33 @@ export class Scene {
     return decide(this.group, this.now, this.policy);
   }
 
-  /** Carries out one decision, if there is one, as the shell does. */
+  /** Executes one decision, if there is one. */
   step(): Decision | undefined {
     const { decision, reports } = this.verdict();
     for (const { pod, text } of reports) noteReported(this.group, pod.uid, text);
     if (decision === undefined) return undefined;
-    if (decision.kind === "create") this.store({ jobSetUID: decision.jobSetUid });
-    if (decision.kind === "delete") this.loseObject();
-    if (decision.kind === "fail") this.changeJobSet({ outcome: "Failed" });
-    if (decision.kind === "delete-pod") this.pod(decision.pod.uid, { deletion: DELETED });
-    if (decision.kind === "fail-job") this.job(decision.job.uid, { activeDeadlineSeconds: PAST_DEADLINE_SECONDS });
-    if (decision.kind === "write" || decision.kind === "fail") {
-      if (decision.status !== undefined) this.store(this.#stored?.spec ?? {}, decision.status);
-      this.notices.push(...decision.notices);
-    }
+    Array.from(execute(decision, { jobSet: this.#jobSet, object: this.group.object }, this.#writes));
     return decision;
   }
+
+  /** In memory, and visible to the watches at once. */
+  readonly #writes: Writes<unknown> = {
+    createObject: ({ uid }) => this.store({ jobSetUID: uid }),
+    deleteObject: () => this.loseObject(),
+    writeStatus: (_object, status) => this.store(this.#stored?.spec ?? {}, status),
+    failJobSet: () => this.changeJobSet({ outcome: "Failed" }),
+    deletePod: (_jobSet, { uid }) => this.pod(uid, { deletion: DELETED }),
+    failJob: (_jobSet, { uid }) => this.job(uid, { activeDeadlineSeconds: PAST_DEADLINE_SECONDS }),
+    decided: (decision) => {
+      if ("notices" in decision) this.notices.push(...decision.notices);
+    },
+  };
 
   /** Decides until there is nothing left to decide. */
   settle(): this {
     for (let steps = 0; this.step() !== undefined; steps += 1) {
-      // A group comes to rest within a few steps of any event; more is a decision that undoes itself.
-      if (steps > 10) throw new Error("the controller does not come to rest");
+      // A group settles within a few decisions after any event; more means that decisions undo each other.
+      if (steps > 10) throw new Error("the controller does not settle");
     }
     return this;
   }
@@ -251,7 +257,7 @@ export class Scene {
     return this;
   }
 
-  /** The controller is killed and another one reads everything anew. */
+  /** The controller is killed, and another one lists everything. */
   restartController(): this {
     this.group = newGroup(this.group.surroundings);
     for (const pod of this.#pods.values()) observePod(this.group, pod, this.now);

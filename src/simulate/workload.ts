@@ -27,6 +27,8 @@ export interface JobSetShape {
 
 export const JOB_SET = "train";
 const NAMESPACE = "default";
+/** The key of the simulated group. */
+export const GROUP_KEY = `${NAMESPACE}/${JOB_SET}`;
 
 /** The Job controller's delay before it replaces a lost Pod: doubled with each loss, here with a low ceiling. */
 const BACKOFF_MS = { first: 10_000, most: 40_000 };

@@ -3,7 +3,7 @@
 import { type Decision, decide } from "../../../controller/decide.ts";
 import { type Group, newGroup } from "../../../controller/group/group.ts";
 import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
-import { readInPlaceRestart } from "../../api/in-place-restart.ts";
+import { type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
 import type { Job } from "../../api/job.ts";
 import type { JobSet } from "../../api/jobset.ts";
 import type { Pod } from "../../api/pod.ts";
@@ -39,11 +39,11 @@ export class KnownGroups {
     });
   }
 
-  /** The version of the object that the decision builds on, and the decision. */
-  decision(group: number): { readonly version: string | undefined; readonly decision: Decision | undefined } {
+  /** The decision, and the object that it builds on. */
+  decision(group: number): { readonly object: InPlaceRestart | undefined; readonly decision: Decision | undefined } {
     const known = this.#group(group);
     if (!(group in this.#decisions)) this.#decisions[group] = decide(known, NOW, DEFAULT_RESTART_POLICY).decision;
-    return { version: known.object?.resourceVersion, decision: this.#decisions[group] };
+    return { object: known.object, decision: this.#decisions[group] };
   }
 
   #observed(group: number, event: string, observe: (copy: Group) => void): number {

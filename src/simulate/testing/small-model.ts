@@ -2,7 +2,7 @@
 // and controller between an API server, kubelets and watches of which nothing is promised but the order on each. Every message
 // waits until the explorer delivers it; every kubelet does its next step when the explorer says so.
 import { type AgentState, advance, decide } from "../../../agent/decide.ts";
-import type { Decision } from "../../../controller/decide.ts";
+import { execute, type Writes } from "../../../controller/execute.ts";
 import type { Model, Step } from "./explore.ts";
 import { KnownGroups } from "./known-groups.ts";
 import { ObjectVersions, type Status } from "./object-versions.ts";
@@ -151,11 +151,11 @@ export class SmallModel implements Model<State> {
       const next = { ...state, controller: this.#seesObject(controller, object), objectNews: laterObjects };
       step(`sees ${OBJECTS.describe(object)}`, next);
     }
-    const { version: basis, decision } = KNOWN.decision(controller);
-    // Decided on an older version: refused by the API server.
-    if (decision !== undefined && (basis ?? "0") === String(state.object)) {
-      const written = this.#carriedOut(decision, state.object);
-      step(`writes ${OBJECTS.describe(written)}`, this.#announced(state, written), this.#writeBreach(state, written));
+    const { object: seen, decision } = KNOWN.decision(controller);
+    // A decision on an older version is refused by the API server.
+    if (decision !== undefined && (seen?.resourceVersion ?? "0") === String(state.object)) {
+      for (const written of execute(decision, { jobSet: JOBSET, object: seen }, WRITES))
+        step(`writes ${OBJECTS.describe(written)}`, this.#announced(state, written), this.#writeBreach(state, written));
     }
     return steps;
   }
@@ -229,13 +229,6 @@ export class SmallModel implements Model<State> {
     return object === undefined ? group : KNOWN.afterObject(group, object);
   }
 
-  /** The version that the decision leads to. */
-  #carriedOut(decision: Decision, version: number): number {
-    if (decision.kind === "create") return OBJECTS.numberOf(undefined);
-    if (decision.kind === "write" && version !== 0) return OBJECTS.numberOf(decision.status);
-    throw new Error(`a decision that this model has no place for: ${decision.kind}`);
-  }
-
   /** The watches of the object have one more to deliver. An agent's begins with what it has read. */
   #announced(state: State, object: number): State {
     const pods = state.pods.map((pod) => {
@@ -269,6 +262,21 @@ export class SmallModel implements Model<State> {
     for (let [step] = this.#ownSteps(now); step !== undefined; [step] = this.#ownSteps(now)) now = step.next;
     return now;
   }
+}
+
+/** Each returns the version of the object that the write leads to. One decision is one write in this model. */
+const WRITES: Writes<number> = {
+  createObject: () => OBJECTS.numberOf(undefined),
+  writeStatus: (_object, status) => OBJECTS.numberOf(status),
+  deleteObject: () => notModelled("deleteObject"),
+  failJobSet: () => notModelled("failJobSet"),
+  deletePod: () => notModelled("deletePod"),
+  failJob: () => notModelled("failJob"),
+  decided: () => {},
+};
+
+function notModelled(write: string): never {
+  throw new Error(`the model has no ${write}: no decision in it may lead there`);
 }
 
 const CONTROLLER: Fault = "kill-controller";

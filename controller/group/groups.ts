@@ -1,24 +1,24 @@
-// Every group of the cluster, kept up to date by the watches. A change goes to the group that it names, and that group is
-// to be looked at again. It decides nothing, and a group of which nothing exists any more is forgotten.
+// All groups of the cluster, kept up to date by the watches. Each change is routed to the group it names, and that group
+// is reconciled again. Decides nothing. A group is dropped when none of its objects exist any more. Pure.
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { Change } from "../../src/kube/projected-cache.ts";
-import { type Group, newGroup } from "../group/group.ts";
-import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../group/observe.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
+import { type Group, newGroup } from "./group.ts";
+import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "./observe.ts";
 
 export interface GroupsOptions {
-  /** Something about a group with a JobSet changed, or it lost its JobSet. */
+  /** A group with a JobSet changed, or lost its JobSet. */
   readonly onChange: (key: string) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly surroundings?: Surroundings;
 }
 
-/** By namespace and name of the JobSet, in the form "namespace/name". */
+/** Keys are "namespace/name" of the JobSet. */
 export class Groups {
   readonly #options: GroupsOptions;
   readonly #groups = new Map<string, Group>();
@@ -57,12 +57,12 @@ export class Groups {
   podChanged(change: Change<Pod>): void {
     const { kind, uid, item } = change;
     const key = groupOf(item);
-    // A label can be changed; the Pod leaves one group and enters another.
+    // A changed label moves the Pod from one group to another.
     if (kind === "updated" && groupOf(change.old) !== key) {
       this.#change(groupOf(change.old), (group, now) => forgetPod(group, uid, now));
     }
     this.#change(key, (group, now) => {
-      // The last state tells how the Pod ended, and may come with its deletion only.
+      // The last state says how the Pod ended, and may only arrive with the deletion.
       observePod(group, item, now);
       if (kind === "deleted") forgetPod(group, uid, now);
     });
@@ -74,7 +74,7 @@ export class Groups {
     });
   }
 
-  /** Nodes or namespaces changed: it concerns the groups that wait for a Pod to end. */
+  /** Nodes or namespaces changed. This matters to groups that wait for a Pod to terminate. */
   surroundingsChanged(): void {
     for (const [key, { jobSet, ending }] of this.#groups) {
       if (jobSet !== undefined && ending.size > 0) this.#options.onChange(key);
@@ -91,7 +91,7 @@ export class Groups {
   }
 }
 
-/** By its label, which anybody may write: the group itself asks for proof. */
+/** By label. Labels can be forged, so the group itself verifies the owner of the Pod. */
 function groupOf({ namespace, jobSetName }: Pod): string {
   return `${namespace}/${jobSetName}`;
 }

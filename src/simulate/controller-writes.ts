@@ -1,0 +1,82 @@
+// The writes of a simulated controller, as the API server of the simulation performs them: fenced by UID and version, like
+// the real ones.
+import type { Writes } from "../../controller/execute.ts";
+import type { Refusal, StoredObject } from "./api-server.ts";
+import { JOB_SET, type Workload } from "./workload.ts";
+import type { World } from "./world.ts";
+
+/** Runs when the request reaches the server. */
+export type AtServer = () => "done" | Refusal;
+
+type Status = NonNullable<StoredObject["status"]>;
+
+export function simulatedWrites(world: World, workload: Workload, tell: (what: string) => void): Writes<AtServer> {
+  const { api, judge } = world;
+  const store = (after: StoredObject): "done" => {
+    judge.objectWritten(api.get("object", JOB_SET), after);
+    api.set("object", JOB_SET, after);
+    return "done";
+  };
+  return {
+    createObject: (jobSet) => () => {
+      if (api.get("object", JOB_SET) !== undefined) return "exists";
+      const { name, namespace } = jobSet;
+      const metadata = { name, namespace, uid: world.uid("object"), resourceVersion: api.nextVersion() };
+      tell("creates the InPlaceRestart");
+      return store({ metadata, spec: { jobSetUID: jobSet.uid } });
+    },
+    deleteObject: (object) => () => {
+      if (api.get("object", JOB_SET)?.metadata.uid !== object.uid) return "not-found";
+      tell("deletes the InPlaceRestart of an earlier JobSet");
+      api.delete("object", JOB_SET);
+      return "done";
+    },
+    writeStatus: (object, status) => () => {
+      const stored = api.get("object", JOB_SET);
+      if (stored === undefined) return "not-found";
+      if (stored.metadata.resourceVersion !== object.resourceVersion) return "conflict";
+      tell(describe(stored.status, status));
+      const resourceVersion = api.nextVersion();
+      return store({ ...stored, metadata: { ...stored.metadata, resourceVersion }, status });
+    },
+    failJobSet:
+      (seen, { message }) =>
+      () => {
+        const jobSet = api.get("jobSet", JOB_SET);
+        if (jobSet?.uid !== seen.uid) return "not-found";
+        if (jobSet.resourceVersion !== seen.resourceVersion) return "conflict";
+        tell(`fails the JobSet: ${message}`);
+        api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
+        return "done";
+      },
+    deletePod:
+      (_jobSet, { name, uid }) =>
+      () => {
+        tell(`deletes Pod ${name}`);
+        return workload.deletePod(uid, { disrupted: false, forced: false }) ? "done" : "not-found";
+      },
+    failJob:
+      (_jobSet, { name, uid }) =>
+      () => {
+        tell(`fails Job ${name}`);
+        return workload.failJob(uid) ? "done" : "not-found";
+      },
+    decided: () => {},
+  };
+}
+
+function describe(before: Status | undefined, after: Status): string {
+  const { deprecatedEpoch, syncedEpoch, restarts, heldStages, phase, ready, history } = after;
+  const held = heldStages.length === 0 ? "" : `, held ${heldStages.join(" ")}`;
+  const what = changeOf(before, after);
+  const cause = history.at(-1)?.cause;
+  const why = what === "deprecates" && cause !== undefined ? ` (${cause.reason} ${cause.pod ?? ""})` : "";
+  const epochs = `deprecated ${deprecatedEpoch}, synced ${syncedEpoch}`;
+  return `${what}: ${epochs}${held}, restarts ${restarts}, ${phase} ${ready}${why}`;
+}
+
+function changeOf(before: Status | undefined, after: Status): string {
+  if (before === undefined) return "initialises";
+  if (before.syncedEpoch !== after.syncedEpoch) return "syncs";
+  return before.deprecatedEpoch === after.deprecatedEpoch ? "notes" : "deprecates";
+}
