@@ -9,6 +9,7 @@
 // that starts late disturbs nobody when its agents take the running epoch; one that took the next epoch takes all with it.
 import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
+import { protocolOf } from "../src/api/protocol.ts";
 import type { RestartPolicy } from "../src/api/restart-policy.ts";
 import { holdEndsAt } from "./escalation/backoff.ts";
 import { proofAt } from "./group/evidence.ts";
@@ -63,7 +64,7 @@ const NOTHING: Verdict = { reports: [] };
 /** `now` in milliseconds since 1970. */
 export function decide(group: Group, now: number, policy: RestartPolicy): Verdict {
   const { jobSet, object } = group;
-  if (jobSet === undefined || jobSet.deletionTimestamp !== undefined || keepsItsOwnEpochs(jobSet)) return NOTHING;
+  if (jobSet === undefined || jobSet.deletionTimestamp !== undefined || protocolOf(jobSet) === "jobset") return NOTHING;
   const foreign = object !== undefined && object.jobSetUID !== jobSet.uid;
   if (jobSet.outcome !== "none" && (object?.status === undefined || foreign)) return NOTHING;
   if (object === undefined) return { ...NOTHING, decision: { kind: "create", jobSetUid: jobSet.uid } };
@@ -71,11 +72,6 @@ export function decide(group: Group, now: number, policy: RestartPolicy): Verdic
   const step =
     object.status === undefined ? initialise(group, now) : advance(group, jobSet, object.status, now, policy);
   return verdictOf(group, jobSet, object.status, step, now);
-}
-
-/** Upstream's own protocol: JobSet's controller reconciles it. */
-function keepsItsOwnEpochs(jobSet: JobSet): boolean {
-  return jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
 }
 
 function advance(group: Group, jobSet: JobSet, status: Status, now: number, policy: RestartPolicy): Step {

@@ -2,6 +2,7 @@
 // request always has the same answer, the input is never changed, and no input makes it throw.
 import type { Finding, InjectionOutcome, SkipReason } from "../api/admission.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
+import { protocolOf } from "../api/protocol.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
@@ -18,7 +19,6 @@ import { checkOperatingSystem } from "./parts/pod.ts";
 import { readTemplate } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import { checkRestartRules } from "./parts/workers.ts";
-import { protocolOf } from "./protocol.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
 import { withdraw } from "./stored/uninject.ts";
