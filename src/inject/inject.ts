@@ -81,15 +81,14 @@ function skipOnCreate({ object, namespace, config }: InjectionRequest): Injectio
   return listAt(spec, "replicatedJobs").length === 0 ? skipped("no-replicated-jobs") : undefined;
 }
 
-function skipped(reason: SkipReason, warnings: readonly string[] = []): InjectionOutcome {
+function skipped(reason: SkipReason, warnings: readonly Finding[] = []): InjectionOutcome {
   return { kind: "skipped", reason, warnings };
 }
 
-function leftovers(spec: JsonObject): string[] {
+function leftovers(spec: JsonObject): Finding[] {
   if (!isInjected(spec)) return [];
-  return [
-    "spec.replicatedJobs: has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it",
-  ];
+  const message = "has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it";
+  return [{ rule: "leftover-agent", path: "spec.replicatedJobs", message }];
 }
 
 function injectNew(request: InjectionRequest): InjectionOutcome {

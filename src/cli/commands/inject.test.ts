@@ -148,7 +148,7 @@ describe("reprise inject", SLOW, () => {
     const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^standard input:14: document 1, JobSet train: warning: spec\.\S+backoffLimit: 0 was replaced/,
+      /^standard input:14: document 1, JobSet train: warning: spec\.\S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
     );
   });
 

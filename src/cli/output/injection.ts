@@ -7,7 +7,7 @@ import type { Json } from "../../json/types.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine, warningLine } from "./report.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./report.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
 export interface InjectedDocument {
@@ -57,7 +57,7 @@ function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup
     policies,
   } as const;
   const outcome = inject(request);
-  const warnings = outcome.warnings.map((warning) => warningLine(at, warning));
+  const warnings = outcome.warnings.map((finding) => findingLine(at, "warning", finding));
   switch (outcome.kind) {
     case "refused": {
       const errors = outcome.errors.map((finding) => findingLine(at, "error", finding));
