@@ -1,5 +1,5 @@
 // The work of `reprise inject` on documents that have been read, and the forms in which the result is printed. Pure.
-
+import jsonPatch from "fast-json-patch";
 import { inject } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import { createPatch } from "../../json/patch.ts";
@@ -123,7 +123,7 @@ function asOneObject(values: readonly Json[]): Json {
 function patchLines({ input, changes }: InjectedDocument): string[] {
   return input.jobSets.map((jobSet) => {
     const change = changes.find(({ before }) => before === jobSet.object);
-    const patch = change === undefined ? [] : createPatch(change.before, change.after);
+    const patch = change === undefined ? [] : jsonPatch.compare(change.before, change.after);
     return `${JSON.stringify({ file: input.file, document: input.number, jobSet: nameOf(jobSet), patch })}\n`;
   });
 }
