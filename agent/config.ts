@@ -1,7 +1,7 @@
 // The agent's settings, from the environment that injection wrote into its container.
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
+import type { Protocol } from "../src/api/protocol.ts";
 import { RepriseError } from "../src/errors.ts";
-import type { Protocol } from "../src/inject/protocol.ts";
 import type { Identity } from "./decide.ts";
 import { wholeNumber } from "./whole-number.ts";
 

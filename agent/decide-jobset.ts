@@ -1,5 +1,6 @@
 // Reads upstream's own protocol, kept by JobSet's controller in the JobSet's status, in the terms of decide.ts. Pure.
 // An attempt is an epoch: `previous` is the deprecated one, `current` the synced one, and there is no startup order.
+import { protocolOf } from "../src/api/protocol.ts";
 import { asCount, asMap, asText } from "../src/json/fields.ts";
 import type { Identity, Sighting } from "./decide.ts";
 
@@ -15,17 +16,14 @@ export function seeJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boo
   const jobSet = asMap(raw);
   const metadata = asMap(jobSet["metadata"]);
   if (asText(metadata["uid"]) !== jobSetUid) return { kind: "foreign" };
-  if (!isInPlace(jobSet["spec"]) || DISABLED_ANNOTATION in asMap(metadata["annotations"])) return { kind: "released" };
+  if (protocolOf(jobSet["spec"]) !== "jobset" || DISABLED_ANNOTATION in asMap(metadata["annotations"]))
+    return { kind: "released" };
   const status = asMap(jobSet["status"]);
   const deprecatedEpoch = readAttempt(status["previousInPlaceRestartAttempt"]);
   const syncedEpoch = readAttempt(status["currentInPlaceRestartAttempt"]);
   // Upstream has no moment "not initialised yet"; a value that is no attempt was not written by its controller.
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialised" };
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
-}
-
-function isInPlace(spec: unknown): boolean {
-  return asMap(asMap(spec)["failurePolicy"])["restartStrategy"] === "InPlaceRestart";
 }
 
 function readAttempt(value: unknown): number | undefined {

@@ -10,6 +10,7 @@
 // restarts the whole group.
 import { type InPlaceRestart, type InPlaceRestartStatus, readReady } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
+import { protocolOf } from "../src/api/protocol.ts";
 import type { RestartPolicy } from "../src/api/restart-policy.ts";
 import { backoffEndsAt } from "./escalation/backoff.ts";
 import { proofAt } from "./group/evidence.ts";
@@ -70,7 +71,7 @@ const EMPTY_STATUS: Status = {
 /** `now` in milliseconds since 1970. */
 export function decide(group: Group, now: number, policy: RestartPolicy): Verdict {
   const { jobSet, object } = group;
-  if (jobSet === undefined || jobSet.deletionTimestamp !== undefined || keepsItsOwnEpochs(jobSet)) return NOTHING;
+  if (jobSet === undefined || jobSet.deletionTimestamp !== undefined || protocolOf(jobSet) === "jobset") return NOTHING;
   const isForeign = object !== undefined && object.jobSetUID !== jobSet.uid;
   if (jobSet.outcome !== "none" && (object?.status === undefined || isForeign)) return NOTHING;
   if (object === undefined) return { ...NOTHING, decision: { kind: "create", jobSetUid: jobSet.uid } };
@@ -86,11 +87,6 @@ export function decide(group: Group, now: number, policy: RestartPolicy): Verdic
   });
   const verdict = verdictOf(group, jobSet, object.status, step, now);
   return verdict.decision === undefined || rule === undefined ? verdict : { ...verdict, rule };
-}
-
-/** Upstream's own protocol: JobSet's controller reconciles it. */
-function keepsItsOwnEpochs(jobSet: JobSet): boolean {
-  return jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
 }
 
 /** The step of the first rule that applies. If none does, only the summary may change. */

@@ -2,7 +2,7 @@
 
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
 import { JOBSET } from "../../src/api/names.ts";
-import { epochAnnotation, type Protocol } from "../../src/inject/protocol.ts";
+import { epochAnnotation, type Protocol } from "../../src/api/protocol.ts";
 import { asMap, asText } from "../../src/json/fields.ts";
 import { lines } from "../../src/kube/lines.ts";
 import type { AgentConfig } from "../config.ts";

@@ -4,6 +4,7 @@ import type { RestartAction, Streak } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
+import { readWholeNumber } from "../../src/api/whole-number.ts";
 import type { Ask } from "../group/exit-classes.ts";
 
 type Rung = Exclude<RestartAction, "FailJobSet">;
@@ -23,5 +24,5 @@ export function mayRecreate({ failurePolicy, restartsCountTowardsMax }: JobSet):
 
 function escalateAfter({ annotations }: JobSet, policy: RestartPolicy): number {
   const own = annotations[ANNOTATION.escalateAfter];
-  return own !== undefined && /^\d{1,10}$/.test(own) ? Number(own) : policy.escalateAfter;
+  return (own === undefined ? undefined : readWholeNumber(own)) ?? policy.escalateAfter;
 }

@@ -1,7 +1,7 @@
 // A JobSet's replicatedJobs as stages of one group: who takes part, how many slots each has, and what must come first. Pure.
 
+import { hasAgent } from "../../src/api/agent-container.ts";
 import type { Dependency, JobSet, ReplicatedJob } from "../../src/api/jobset.ts";
-import { AGENT } from "../../src/api/names.ts";
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
 import { type ExitClasses, exitClassesOf } from "./exit-classes.ts";
 
@@ -29,7 +29,7 @@ export function stagesOf(jobSet: JobSet): readonly Stage[] {
       name: replicatedJob.name,
       jobs: replicatedJob.replicas,
       podsPerJob: replicatedJob.parallelism,
-      participates: asList(podSpec["initContainers"]).some((item) => asMap(item)["name"] === AGENT.container),
+      participates: hasAgent(podSpec),
       workers: Object.keys(exits),
       exits,
       prerequisites: prerequisitesOf(jobSet, replicatedJob, position),

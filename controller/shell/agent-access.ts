@@ -3,10 +3,11 @@
 // the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
 // patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
 import { createHash } from "node:crypto";
+import { hasAgent } from "../../src/api/agent-container.ts";
 import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { AGENT } from "../../src/api/names.ts";
-import { asList, asMap, asText } from "../../src/json/fields.ts";
+import { protocolOf } from "../../src/api/protocol.ts";
+import { asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { type OwnerReference, ownedBy, ownedByObject, type WritingClient } from "./fenced-writes.ts";
 
@@ -42,7 +43,7 @@ export class AgentAccess {
     signal: AbortSignal,
   ): Promise<number | undefined> {
     if (jobSet.outcome !== "none" || jobSet.deletionTimestamp !== undefined) return undefined;
-    const keepsOwnAttempts = jobSet.failurePolicy?.restartStrategy === "InPlaceRestart";
+    const keepsOwnAttempts = protocolOf(jobSet) === "jobset";
     const owner = keepsOwnAttempts
       ? ownedBy(jobSet)
       : object?.jobSetUID === jobSet.uid
@@ -150,8 +151,7 @@ export function bindingName(purpose: string, jobSet: string, ownerUid: string): 
 function agentAccounts(jobSet: JobSet): readonly string[] {
   const accounts = jobSet.replicatedJobs.flatMap(({ template }) => {
     const podSpec = asMap(asMap(asMap(template["spec"])["template"])["spec"]);
-    const hasAgent = asList(podSpec["initContainers"]).some((item) => asMap(item)["name"] === AGENT.container);
-    if (!hasAgent) return [];
+    if (!hasAgent(podSpec)) return [];
     // The second is the old name of the field, which the API still takes; without either, Pods get this account.
     return [asText(podSpec["serviceAccountName"]) || asText(podSpec["serviceAccount"]) || "default"];
   });

@@ -40,7 +40,12 @@ function templateOf(annotations: JobSet["annotations"]): JobSet["replicatedJobs"
   const containers = [{ name: "main", restartPolicyRules: [workerRestartRule(policy)] }, { name: "logger" }];
   const podFailurePolicy = { rules: podFailureRules(policy, ["main"]) };
   return {
-    spec: { podFailurePolicy, template: { spec: { initContainers: [{ name: AGENT.container }], containers } } },
+    spec: {
+      podFailurePolicy,
+      template: {
+        spec: { initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }], containers },
+      },
+    },
   };
 }
 

@@ -18,17 +18,24 @@ export type SkipReason =
   | "kubernetes-too-old"
   | "jobset-prunes-fields";
 
-/** Something wrong (or odd) at one place of the object. `path` is a field path such as spec.replicatedJobs[0].name. */
+/** An error or a warning about one field of the object. */
 export interface Finding {
+  /** The rule that made it. Users search the docs for this name. */
   readonly rule: string;
+  /** A field path such as spec.replicatedJobs[0].name; empty for the object as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
+/** A finding as one line of text, path first. */
+export function findingText({ path, message }: Finding): string {
+  return path === "" ? message : `${path}: ${message}`;
+}
+
 export type InjectionOutcome =
-  | { readonly kind: "injected"; readonly object: JsonObject; readonly warnings: readonly string[] }
-  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly warnings: readonly string[] }
-  | { readonly kind: "refused"; readonly errors: readonly Finding[]; readonly warnings: readonly string[] };
+  | { readonly kind: "injected"; readonly object: JsonObject; readonly warnings: readonly Finding[] }
+  | { readonly kind: "skipped"; readonly reason: SkipReason; readonly warnings: readonly Finding[] }
+  | { readonly kind: "refused"; readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
 
 /** One rule's verdict, for `--explain`. */
 export type RuleResult =

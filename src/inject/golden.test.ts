@@ -1,9 +1,11 @@
 // Every injected shape as a pair of files. After a wanted change: UPDATE_GOLDEN=1, and read the difference.
+
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { create, injected, update } from "../../test/builders/injection.ts";
 import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
+import { type Finding, findingText } from "../api/admission.ts";
 import { VERSION } from "../api/version.ts";
 import { createPatch } from "../json/patch.ts";
 
@@ -15,8 +17,8 @@ function read(file: string): string {
 }
 
 /** The object as a file, with its warnings in front. A release must not change every file, so it has no number. */
-function render(object: unknown, warnings: readonly string[]): string {
-  const comments = warnings.map((warning) => `# warning: ${warning}\n`).join("");
+function render(object: unknown, warnings: readonly Finding[]): string {
+  const comments = warnings.map((warning) => `# warning: ${findingText(warning)}\n`).join("");
   return comments + stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }).replaceAll(VERSION, "VERSION");
 }
 

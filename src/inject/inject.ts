@@ -2,6 +2,7 @@
 // request always has the same answer, the input is never changed, and no input makes it throw.
 import type { Finding, InjectionOutcome, SkipReason } from "../api/admission.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
+import { protocolOf } from "../api/protocol.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
@@ -18,7 +19,6 @@ import { checkOperatingSystem } from "./parts/pod.ts";
 import { readTemplate } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import { checkRestartRules } from "./parts/workers.ts";
-import { protocolOf } from "./protocol.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
 import { withdraw } from "./stored/uninject.ts";
@@ -81,15 +81,14 @@ function skipOnCreate({ object, namespace, config }: InjectionRequest): Injectio
   return listAt(spec, "replicatedJobs").length === 0 ? skipped("no-replicated-jobs") : undefined;
 }
 
-function skipped(reason: SkipReason, warnings: readonly string[] = []): InjectionOutcome {
+function skipped(reason: SkipReason, warnings: readonly Finding[] = []): InjectionOutcome {
   return { kind: "skipped", reason, warnings };
 }
 
-function leftovers(spec: JsonObject): string[] {
+function leftovers(spec: JsonObject): Finding[] {
   if (!isInjected(spec)) return [];
-  return [
-    "spec.replicatedJobs: has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it",
-  ];
+  const message = "has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it";
+  return [{ rule: "leftover-agent", path: "spec.replicatedJobs", message }];
 }
 
 function injectNew(request: InjectionRequest): InjectionOutcome {

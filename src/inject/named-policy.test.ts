@@ -9,6 +9,7 @@ import {
   settings,
   templateOf,
   update,
+  warningTexts,
 } from "../../test/builders/injection.ts";
 import { jobSet } from "../../test/builders/jobset.ts";
 import { stored, withCrdDefaults } from "../../test/builders/stored.ts";
@@ -68,7 +69,9 @@ describe("a JobSet that names a failure policy", () => {
     const before = stored(injected(create(named.build())));
     const renamed = plain().annotation(ANNOTATION.failurePolicy, "other").build();
     const outcome = update(withCrdDefaults(renamed), before);
-    expect(outcome.warnings).toEqual([expect.stringContaining("a running JobSet keeps what it was injected with")]);
+    expect(warningTexts(outcome)).toEqual([
+      expect.stringContaining("a running JobSet keeps what it was injected with"),
+    ]);
     expect(specOf(injected(outcome))).toEqual(specOf(before));
   });
 

@@ -1,9 +1,10 @@
 // Collects the values a user wrote that injection has to replace, and says each once. Ten thousand replicatedJobs with the
 // same field make one warning, not ten thousand.
+import type { Finding } from "../api/admission.ts";
 import type { Json } from "../json/types.ts";
 
 interface Overwrite {
-  readonly text: string;
+  readonly first: Finding;
   others: number;
 }
 
@@ -15,14 +16,14 @@ export class Overwrites {
     const known = this.#byField.get(field);
     if (known !== undefined) known.others++;
     else {
-      const text = `${path}: ${brief(written)} was replaced by ${brief(used)} because ${reason}`;
-      this.#byField.set(field, { text, others: 0 });
+      const message = `${brief(written)} was replaced by ${brief(used)} because ${reason}`;
+      this.#byField.set(field, { first: { rule: "overwritten-field", path, message }, others: 0 });
     }
   }
 
-  warnings(): string[] {
-    return [...this.#byField.values()].map(({ text, others }) =>
-      others === 0 ? text : `${text} (and ${others} more like it)`,
+  warnings(): Finding[] {
+    return [...this.#byField.values()].map(({ first, others }) =>
+      others === 0 ? first : { ...first, message: `${first.message} (and ${others} more like it)` },
     );
   }
 }

@@ -2,11 +2,11 @@
 import type { Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
+import type { Protocol } from "../api/protocol.ts";
 import type { Json } from "../json/types.ts";
 import { type Inputs, shown } from "./inputs.ts";
 import { findAgent } from "./parts/agent.ts";
 import { containerNames, podPath, readTemplate, type Template } from "./parts/template.ts";
-import type { Protocol } from "./protocol.ts";
 
 export interface Participant {
   /** Position in spec.replicatedJobs. */

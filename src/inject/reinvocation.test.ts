@@ -154,7 +154,9 @@ describe("a copy of an injected JobSet", () => {
     const copy = changed(injected(create(plain().build())), ["metadata", "annotations", ANNOTATION.inject], "false");
     expect(create(copy)).toMatchObject({
       reason: "disabled-by-annotation",
-      warnings: [expect.stringContaining("has the agent of the JobSet it was copied from")],
+      warnings: [
+        { rule: "leftover-agent", message: expect.stringContaining("has the agent of the JobSet it was copied from") },
+      ],
     });
   });
 

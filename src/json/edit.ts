@@ -1,6 +1,6 @@
-// Reading raw JSON and changing it by copy-on-write: what is not touched is shared with the input by reference.
-// Never throws and never changes its arguments. A field of the wrong type is left as it is: the API server's schema
-// refuses it with a better message than ours.
+// Reads raw JSON and changes it by copy-on-write: untouched parts are shared with the input by reference.
+// Never throws and never mutates its arguments. A field of the wrong type stays as it is: the API server's schema
+// validation rejects it with a better message.
 
 import { equivalent } from "./equivalent.ts";
 import type { Json, JsonObject } from "./types.ts";
@@ -29,7 +29,7 @@ export function textAt(parent: JsonObject | undefined, key: string): string | un
   return typeof value === "string" ? value : undefined;
 }
 
-/** The value in place of the field's. An equivalent one stays exactly as it is, so that nothing is written for nothing. */
+/** Sets a field. An equivalent value stays exactly as it is, so that the patch holds real changes only. */
 export function withField(parent: JsonObject, key: string, value: Json): JsonObject {
   return equivalent(parent[key], value) ? parent : { ...parent, [key]: value };
 }
@@ -44,7 +44,7 @@ export function withoutField(parent: JsonObject, key: string): JsonObject {
   return rest;
 }
 
-/** Changes the object in a field; one that is missing is made only if there is something to put into it. */
+/** Changes the object in a field. A missing object is created only if the change adds something. */
 export function withObject(parent: JsonObject, key: string, change: (value: JsonObject) => JsonObject): JsonObject {
   const value = parent[key];
   if (!isAbsent(value) && !isObject(value)) return parent;
@@ -53,7 +53,7 @@ export function withObject(parent: JsonObject, key: string, change: (value: Json
   return changed === current ? parent : { ...parent, [key]: changed };
 }
 
-/** Changes the list in a field; one that is missing is made only if there is something to put into it. */
+/** Changes the list in a field. A missing list is created only if the change adds something. */
 export function withList(
   parent: JsonObject,
   key: string,
@@ -66,7 +66,7 @@ export function withList(
   return changed === current ? parent : { ...parent, [key]: [...changed] };
 }
 
-/** The list with each item changed; the same list when no item did. */
+/** Changes each item. Returns the same list when no item changed. */
 export function mapShared(list: readonly Json[], change: (item: Json, index: number) => Json): readonly Json[] {
   let changed: Json[] | undefined;
   for (const [index, item] of list.entries()) {
@@ -78,7 +78,7 @@ export function mapShared(list: readonly Json[], change: (item: Json, index: num
   return changed ?? list;
 }
 
-/** The list with the items that are not in it yet behind its own. */
+/** Appends the items that the list does not have yet. */
 export function withAppended(list: readonly Json[], items: readonly Json[]): readonly Json[] {
   const missing = items.filter((item) => !list.some((present) => equivalent(present, item)));
   return missing.length === 0 ? list : [...list, ...missing];

@@ -1,12 +1,12 @@
-// Whether Kubernetes would take two JSON values for the same. Pure.
-// JobSet's webhook passes every new object through Go structs, which leaves traces in what is stored: `resources: {}`,
-// `metadata: {}`, "0.5" CPU spelled "500m". A client that sends the same file again sends none of them. Taken literally
-// that is a change, and the generation would grow on every apply.
+// Whether two JSON values mean the same to Kubernetes. Pure.
+// JobSet's webhook decodes every new object into Go structs and encodes it again. That adds `resources: {}` and
+// `metadata: {}` to the stored object and turns "0.5" CPU into "500m". A client that applies the same file again sends
+// none of this. A literal comparison would see a change, and the generation would grow on every apply.
 
 import { quantityValue } from "./quantity.ts";
 import type { Json, JsonObject } from "./types.ts";
 
-/** Structs that Go always writes, and maps, where an empty one means nothing. Elsewhere `{}` has a meaning (emptyDir). */
+/** Structs that Go always encodes, and maps: empty means not set. Elsewhere `{}` has a meaning (emptyDir). */
 const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set([
   "metadata",
   "resources",
@@ -20,7 +20,7 @@ const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set([
 
 const QUANTITIES: ReadonlySet<string> = new Set(["limits", "requests"]);
 
-/** Deeper than any Kubernetes object; beyond it only identity counts, so that hostile nesting cannot exhaust the stack. */
+/** Deeper than any Kubernetes object. Below it only identical values are equal, so nesting cannot exhaust the stack. */
 const MAX_DEPTH = 200;
 
 export function equivalent(a: Json | undefined, b: Json | undefined): boolean {
@@ -47,7 +47,7 @@ function sameItems(a: readonly Json[], b: readonly Json[], depth: number): boole
 function sameFields(a: JsonObject, b: JsonObject, key: string, depth: number): boolean {
   const areQuantities = QUANTITIES.has(key);
   for (const field of Object.keys(a)) {
-    // Own fields only: one named like a member of every JavaScript object ("constructor") is not where nobody wrote it.
+    // Own fields only: every JavaScript object inherits a "constructor" that is not in the JSON.
     const other = Object.hasOwn(b, field) ? b[field] : undefined;
     if (areQuantities ? !sameQuantity(a[field], other) : !same(a[field], other, field, depth + 1)) return false;
   }

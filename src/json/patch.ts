@@ -1,12 +1,19 @@
-// The JSON patch (RFC 6902) that turns one object into another. Pure. Injection shares every part that it did not touch,
-// so most of the work is done by one comparison of references.
+// The JSON patch (RFC 6902) that turns one object into another. Pure. Written by hand for the webhook and for rewriting
+// YAML, for two reasons:
+// - Speed. Injection shares every part that it does not touch, so most comparisons compare two references.
+//   fast-json-patch compares every value: 59 µs instead of 5 µs for a 6 KB JobSet, 650 µs instead of 37 µs for 230 KB
+//   (bench/patch.ts).
+// - Lists. fast-json-patch compares lists by index, so the agent in front of other initContainers rewrites all of them:
+//   comments in YAML would move, and integers beyond 2^53, rounded when they were read, would be written back.
 import type { Json, JsonObject } from "./types.ts";
 
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: Json }
   | { readonly op: "remove"; readonly path: string };
 
-/** Deeper than any Kubernetes object; below it a value is replaced whole, so that nesting cannot exhaust the stack. */
+/**
+ * Deeper than any Kubernetes object. Below it a value is replaced as a whole, so that nesting cannot exhaust the stack.
+ */
 const MAX_DEPTH = 200;
 
 /** Empty when nothing changed. */
@@ -40,8 +47,8 @@ function compareMaps(before: JsonObject, after: JsonObject, path: string, depth:
 }
 
 /**
- * Items shared at both ends stay; what is left in the middle is compared in pairs, and the rest added or removed there.
- * An agent put in front of ten initContainers is then one operation and not eleven.
+ * Skips the items that both lists share at the start and at the end, compares the rest in pairs, and adds or removes
+ * what remains. An agent in front of ten initContainers is then one operation instead of eleven.
  */
 function compareLists(
   before: readonly Json[],
@@ -61,7 +68,7 @@ function compareLists(
     const [old, now] = [before[index], after[index]];
     if (old !== undefined && now !== undefined) compare(old, now, `${path}/${index}`, depth + 1, into);
   }
-  // From the end, so that the positions of those still to go do not move.
+  // From the end, so that the indexes of the items still to be removed stay valid.
   for (let index = oldEnd - 1; index >= paired; index--) into.push({ op: "remove", path: `${path}/${index}` });
   for (let index = paired; index < newEnd; index++) {
     const value = after[index];

@@ -1,7 +1,7 @@
-// The value of a resource quantity, exact, so that "0.5" and "500m" compare as equal. Pure.
+// The exact value of a resource quantity, so that "0.5" and "500m" compare as equal. Pure.
 import type { Json } from "./types.ts";
 
-/** In billionths, the finest unit Kubernetes keeps. */
+/** Billionths are the finest unit that Kubernetes stores. */
 export type Billionths = bigint;
 
 const FORM = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2})?$/;
@@ -9,7 +9,7 @@ const FORM = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const BINARY: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
-/** Undefined when it is not a quantity. */
+/** Returns undefined for anything that is not a quantity. */
 export function quantityValue(quantity: Json | undefined): Billionths | undefined {
   const text = typeof quantity === "number" ? String(quantity) : quantity;
   if (typeof text !== "string") return undefined;
@@ -22,7 +22,7 @@ export function quantityValue(quantity: Json | undefined): Billionths | undefine
   return exponent >= 0 ? scaled * 10n ** BigInt(exponent) : roundUp(scaled, 10n ** BigInt(-exponent));
 }
 
-/** Kubernetes rounds what is finer than a billionth up. */
+/** Kubernetes rounds anything finer than a billionth up. */
 function roundUp(value: bigint, unit: bigint): bigint {
   const quotient = value / unit;
   return value % unit > 0n ? quotient + 1n : quotient;

@@ -370,7 +370,7 @@ export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: str
     spec: {
       template: {
         spec: {
-          initContainers: [{ name: AGENT.container }],
+          initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }],
           containers: [{ name: WORKER, restartPolicyRules: [workerRestartRule(RESTART_EVERYTHING)] }],
         },
       },

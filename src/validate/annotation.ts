@@ -1,5 +1,4 @@
 // For the rules about the value of one annotation that shapes no template: injection does not look at these. Pure.
-import { MAX_INT32 } from "../api/names.ts";
 import { shown } from "../inject/inputs.ts";
 import { isAbsent } from "../json/edit.ts";
 import { type Check, judged, notApplicable } from "./rule.ts";
@@ -22,10 +21,4 @@ export function checkAnnotation(
 
 export function annotationPath(key: string): string {
   return `metadata.annotations[${key}]`;
-}
-
-/** A count as an annotation holds it: digits only, and no more than an int32 can hold. */
-export function wholeNumber(text: string): number | undefined {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : undefined;
-  return value !== undefined && value <= MAX_INT32 ? value : undefined;
 }

@@ -1,10 +1,10 @@
 // A JobSet as the rules see it: read once, shared by all of them. Pure.
 import type { Finding, SkipReason } from "../api/admission.ts";
+import { type Protocol, protocolOf } from "../api/protocol.ts";
 import { type InjectionRequest, inject, policiesOf } from "../inject/inject.ts";
 import { type Inputs, readInputs } from "../inject/inputs.ts";
 import { findParticipants, type Participant } from "../inject/participation.ts";
 import { findAgent } from "../inject/parts/agent.ts";
-import { type Protocol, protocolOf } from "../inject/protocol.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
 import { readRecord, recordedPolicy, storedInputs } from "../inject/stored/record.ts";
 import { isInjected } from "../inject/stored/update.ts";

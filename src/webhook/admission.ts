@@ -1,6 +1,6 @@
 // Between the wire and the pure cores: asks a core, turns its decision into a response, counts and logs it.
 // No call to the API server and no side effect on the cluster, so a dry run needs no special path.
-import type { InjectionOutcome, SkipReason, Verdict } from "../api/admission.ts";
+import type { Finding, InjectionOutcome, SkipReason, Verdict } from "../api/admission.ts";
 import type { PatchOperation } from "../json/patch.ts";
 import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -38,6 +38,12 @@ interface Decision {
   readonly outcome: Outcome;
 }
 
+const INTERNAL_ERROR: Finding = {
+  rule: "internal-error",
+  path: "",
+  message: "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
+};
+
 export function createAdmission(
   cores: Cores,
   metrics: WebhookMetrics,
@@ -62,9 +68,7 @@ export function createAdmission(
       // Injection fails open: a plain JobSet that runs is better than one that a defect of ours keeps out. The
       // warning tells its owner, and /validate still looks at the final state.
       record("mutate", request, { outcome: "failed" }, error);
-      return allow(request, { outcome: "failed" }, [
-        "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
-      ]);
+      return allow(request, { outcome: "failed" }, [INTERNAL_ERROR]);
     }
   };
 
@@ -106,10 +110,9 @@ function validate(cores: Cores, request: AdmissionRequest): Decision {
   const jobSet = jobSetRequest(request);
   if (typeof jobSet === "string") return skip(request, jobSet, []);
   const verdict = cores.validate(jobSet);
-  const warnings = verdict.warnings.map((warning) => `${warning.path}: ${warning.message}`);
   return verdict.allowed
-    ? { response: allow(request, { outcome: "allowed" }, warnings), outcome: { outcome: "allowed" } }
-    : { response: refuse(request, verdict.errors, warnings), outcome: { outcome: "refused" } };
+    ? { response: allow(request, { outcome: "allowed" }, verdict.warnings), outcome: { outcome: "allowed" } }
+    : { response: refuse(request, verdict.errors, verdict.warnings), outcome: { outcome: "refused" } };
 }
 
 /** The request as the cores take it, or why there is nothing for them to decide. */
@@ -120,7 +123,7 @@ function jobSetRequest(request: AdmissionRequest): JobSetRequest | SkipReason {
   return { operation, namespace, object, ...(oldObject === undefined ? {} : { oldObject }) };
 }
 
-function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly string[]): Decision {
+function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly Finding[]): Decision {
   return {
     response: allow(request, { outcome: "skipped", "skip-reason": reason }, warnings),
     outcome: { outcome: "skipped", reason },

@@ -37,7 +37,7 @@ const MAX_FINDINGS = 50;
 export function allow(
   request: AdmissionRequest,
   outcome: Readonly<Record<string, string>>,
-  warnings: readonly string[],
+  warnings: readonly Finding[],
   patch: readonly PatchOperation[] = [],
 ): AdmissionResponse {
   return {
@@ -59,7 +59,7 @@ export function allow(
 export function refuse(
   request: AdmissionRequest,
   errors: readonly Finding[],
-  warnings: readonly string[],
+  warnings: readonly Finding[],
 ): AdmissionResponse {
   const shown = errors.slice(0, MAX_FINDINGS);
   const causes = shown.map((error) => ({
@@ -112,6 +112,6 @@ function patched(patch: readonly PatchOperation[]): Pick<AdmissionResponse, "pat
   return { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };
 }
 
-function warned(warnings: readonly string[]): Pick<AdmissionResponse, "warnings"> {
+function warned(warnings: readonly Finding[]): Pick<AdmissionResponse, "warnings"> {
   return warnings.length === 0 ? {} : { warnings: boundWarnings(warnings) };
 }

@@ -1,5 +1,7 @@
 // Makes admission warnings fit what the API server passes on to the user. Pure.
 
+import { type Finding, findingText } from "../api/admission.ts";
+
 /** Kubernetes asks for at most 256 characters each, and may cut what is longer. */
 const MAX_WARNING_CHARS = 256;
 
@@ -15,11 +17,11 @@ const PREFIX = "reprise: ";
 const LEFT_OUT_CHARS = 80;
 
 /** The warnings as they go on the wire: prefixed, printable, each and all together within the limits. */
-export function boundWarnings(warnings: readonly string[]): string[] {
+export function boundWarnings(warnings: readonly Finding[]): string[] {
   const bounded: string[] = [];
   let total = 0;
   for (const [index, warning] of warnings.entries()) {
-    const line = cut(`${PREFIX}${printable(warning)}`);
+    const line = cut(`${PREFIX}${printable(findingText(warning))}`);
     const isLast = index === warnings.length - 1;
     if (total + line.length > MAX_TOTAL_CHARS - (isLast ? 0 : LEFT_OUT_CHARS)) {
       bounded.push(`${PREFIX}${warnings.length - index} more warnings; run "reprise validate" to see all`);

@@ -57,6 +57,12 @@ test("a number that reading has rounded is never written back", () => {
   expect(JSON.stringify(createWirePatch(object, injected(create(object))))).not.toContain("runAsUser");
 });
 
+test("a rounded number behind the injected agent is not written back either", () => {
+  const initContainers = [container("fetch", { securityContext: { runAsUser: 2 ** 53 } })];
+  const object = jobSet().replicatedJob("workers", { initContainers }).build();
+  expect(JSON.stringify(createWirePatch(object, injected(create(object))))).not.toContain("runAsUser");
+});
+
 test("what a user nested deeper than any Kubernetes object is left alone", () => {
   let nested: Json = {};
   for (let depth = 0; depth < 1_000; depth++) nested = [nested];

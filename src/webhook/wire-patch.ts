@@ -1,8 +1,9 @@
-// The patch as it goes on the wire: one large operation where many small ones would cost the API server more. Pure.
+// The patch as it is sent to the API server: one large operation where many small ones would cost more. Pure.
 //
-// The API server's patch library takes each level that an operation reaches into apart and puts it together again, and
-// injection reaches eight levels deep into every replicatedJob. Measured with that library: 1.5 ms for a 6 KB JobSet and 87 ms
-// for 230 KB, against 0.4 ms and 25 ms for the list replaced as a whole. That is more than the rest of our answer takes.
+// For every operation, the API server's patch library decodes and encodes each level of the path. Injection reaches
+// eight levels deep into every replicatedJob. Small operations take that library 1.5 ms for a 6 KB JobSet and 87 ms for
+// 230 KB. Replacing the whole list takes 0.4 ms and 25 ms. The difference is larger than the rest of the webhook's
+// work.
 
 import { asMap } from "../json/fields.ts";
 import { createPatch, type PatchOperation } from "../json/patch.ts";
@@ -10,15 +11,15 @@ import type { Json, JsonObject } from "../json/types.ts";
 
 const LIST = "/spec/replicatedJobs";
 
-/** Deeper than any Kubernetes object. Small operations never touch what a user nested deeper, and it is not ours to read. */
+/** Deeper than any Kubernetes object. Small operations leave deeper values untouched. */
 const MAX_DEPTH = 200;
 
-/** Applied to `before` it gives `after`; empty when nothing changed. */
+/** Turns `before` into `after`. Empty when nothing changed. */
 export function createWirePatch(before: JsonObject, after: JsonObject): readonly PatchOperation[] {
   const operations = createPatch(before, after);
   const list = asMap(after["spec"])["replicatedJobs"];
   const outside = operations.filter(({ path }) => !path.startsWith(`${LIST}/`));
-  // Few operations leave most of the list alone, and then so does the library.
+  // A few operations touch little of the list, and are cheaper than replacing it.
   const isWorthIt = isList(list) && operations.length - outside.length > list.length;
   return isWorthIt && isExact(list, 0) ? [...outside, { op: "replace", path: LIST, value: list }] : operations;
 }
@@ -28,8 +29,9 @@ function isList(value: unknown): value is Json[] {
 }
 
 /**
- * Whether the value is written again exactly as it was read. A replaced list holds what the user wrote, too, and whole
- * numbers beyond 2^53 (runAsUser may have 63 bits) have already been rounded by reading them.
+ * Whether writing the value gives exactly what was read. A replaced list contains the user's own fields too, and
+ * integers beyond 2^53 (runAsUser has 63 bits) were rounded when they were read. Small operations never touch those
+ * fields, which is why they come from createPatch and not from fast-json-patch (see src/json/patch.ts).
  */
 function isExact(value: Json, depth: number): boolean {
   if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);

@@ -21,7 +21,13 @@ it("leaves a new JobSet plain where injection would not work, and says why", () 
   expect(withholdInjection(cores, () => [old]).inject(create)).toEqual({
     kind: "skipped",
     reason: "jobset-prunes-fields",
-    warnings: ["not injected, this JobSet will not restart in place: upgrade JobSet to 0.10 or newer"],
+    warnings: [
+      {
+        rule: "jobset-prunes-fields",
+        path: "",
+        message: "not injected, this JobSet will not restart in place: upgrade JobSet to 0.10 or newer",
+      },
+    ],
   });
 });
 

@@ -18,11 +18,8 @@ export function withholdInjection(cores: Cores, lacks: () => readonly Lack[]): C
       const outcome = cores.inject(request);
       const lack = harmful();
       if (lack === undefined || outcome.kind !== "injected" || request.operation !== "CREATE") return outcome;
-      return {
-        kind: "skipped",
-        reason: lack.reason,
-        warnings: [`not injected, this JobSet will not restart in place: ${lack.message}`],
-      };
+      const message = `not injected, this JobSet will not restart in place: ${lack.message}`;
+      return { kind: "skipped", reason: lack.reason, warnings: [{ rule: lack.reason, path: "", message }] };
     },
     validate(request) {
       const verdict = cores.validate(request);

@@ -1,5 +1,5 @@
 // Runs the injection core on JobSets of the builders, and reads what it made.
-import type { Finding, InjectionOutcome } from "../../src/api/admission.ts";
+import { type Finding, findingText, type InjectionOutcome } from "../../src/api/admission.ts";
 import { defaultConfig } from "../../src/config/config.ts";
 import { inject } from "../../src/inject/inject.ts";
 import { readTemplate, type Template } from "../../src/inject/parts/template.ts";
@@ -41,6 +41,11 @@ export function injected(outcome: InjectionOutcome): JsonObject {
 export function refusals(outcome: InjectionOutcome): readonly Finding[] {
   if (outcome.kind === "refused") return outcome.errors;
   throw new Error(`not refused: ${outcome.kind}`);
+}
+
+/** The warnings as users read them. */
+export function warningTexts({ warnings }: InjectionOutcome): string[] {
+  return warnings.map(findingText);
 }
 
 /** One replicatedJob of an object, by its position. */

@@ -1,10 +1,12 @@
 // Reads from a cluster what `reprise status` reports: JobSets, their InPlaceRestarts and Pods. Whether a node is reachable is left open
 // for users who may not read nodes.
+
 import { IN_PLACE_RESTART, type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
 import { readJobSet } from "../../api/jobset.ts";
 import { JOBSET, LABEL } from "../../api/names.ts";
 import { readNode } from "../../api/node.ts";
 import { type Pod, readPod } from "../../api/pod.ts";
+import { protocolOf } from "../../api/protocol.ts";
 import { RepriseError } from "../../errors.ts";
 import { hasStatus } from "../../kube/api-error.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -32,7 +34,7 @@ export async function readGroup(client: KubeClient, namespace: string, name: str
   const object: InPlaceRestart | undefined = raw === undefined ? undefined : readInPlaceRestart(raw);
   if (object?.jobSetUID !== read.uid) {
     const injected = read.labels[LABEL.injected] === "true";
-    const upstream = read.failurePolicy?.restartStrategy === "InPlaceRestart";
+    const upstream = protocolOf(read) === "jobset";
     throw new RepriseError("JOBSET_WITHOUT_GROUP", { namespace, name, injected, upstream });
   }
   const selector = `${JOBSET.nameKey}=${name},${LABEL.injected}=true`;

@@ -9,9 +9,3 @@ export function parseFieldPath(text: string): Path {
     return bracketed !== undefined && /^\d{1,9}$/.test(step) ? Number(step) : step;
   });
 }
-
-/** The path at the beginning of a warning ("spec.suspend: ..."); empty when it has none. */
-export function leadingPath(warning: string): Path {
-  const [, path] = /^((?:spec|metadata|status)[^\s]*?): /.exec(warning) ?? [];
-  return path === undefined ? [] : parseFieldPath(path);
-}

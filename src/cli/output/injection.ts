@@ -1,5 +1,5 @@
 // The work of `reprise inject` on documents that have been read, and the forms in which the result is printed. Pure.
-
+import jsonPatch from "fast-json-patch";
 import { inject } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import { createPatch } from "../../json/patch.ts";
@@ -7,7 +7,7 @@ import type { Json } from "../../json/types.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine, warningLine } from "./report.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./report.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
 export interface InjectedDocument {
@@ -57,7 +57,7 @@ function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup
     policies,
   } as const;
   const outcome = inject(request);
-  const warnings = outcome.warnings.map((warning) => warningLine(at, warning));
+  const warnings = outcome.warnings.map((finding) => findingLine(at, "warning", finding));
   switch (outcome.kind) {
     case "refused": {
       const errors = outcome.errors.map((finding) => findingLine(at, "error", finding));
@@ -123,7 +123,7 @@ function asOneObject(values: readonly Json[]): Json {
 function patchLines({ input, changes }: InjectedDocument): string[] {
   return input.jobSets.map((jobSet) => {
     const change = changes.find(({ before }) => before === jobSet.object);
-    const patch = change === undefined ? [] : createPatch(change.before, change.after);
+    const patch = change === undefined ? [] : jsonPatch.compare(change.before, change.after);
     return `${JSON.stringify({ file: input.file, document: input.number, jobSet: nameOf(jobSet), patch })}\n`;
   });
 }

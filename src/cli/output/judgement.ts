@@ -1,16 +1,16 @@
 // The work of `reprise validate` on documents that have been read, and how its verdicts are printed. Pure.
-import type { RuleResult, Verdict } from "../../api/admission.ts";
+import type { Finding, RuleResult, Verdict } from "../../api/admission.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, warningLine } from "./report.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf } from "./report.ts";
 
 export interface Judgement {
   readonly at: Located;
   readonly verdict: Verdict;
   /** What injection itself warns about. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Finding[];
 }
 
 export function judgeDocuments(
@@ -29,8 +29,7 @@ export function judgeDocuments(
 export function messages(judgements: readonly Judgement[]): string[] {
   return judgements.flatMap(({ at, verdict, warnings }) => [
     ...verdict.errors.map((finding) => findingLine(at, "error", finding)),
-    ...warnings.map((warning) => warningLine(at, warning)),
-    ...verdict.warnings.map((finding) => findingLine(at, "warning", finding)),
+    ...[...warnings, ...verdict.warnings].map((finding) => findingLine(at, "warning", finding)),
   ]);
 }
 

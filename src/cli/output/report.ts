@@ -1,9 +1,9 @@
 // How `inject` and `validate` name JobSets and tell what is wrong with them: one line each, beginning with file and line,
 // so that editors can jump there. Pure.
-import type { Finding } from "../../api/admission.ts";
+import { type Finding, findingText } from "../../api/admission.ts";
 import { readIdentity } from "../../api/metadata.ts";
 import type { FoundJobSet, InputDocument, Path } from "../input/documents.ts";
-import { leadingPath, parseFieldPath } from "./field-path.ts";
+import { parseFieldPath } from "./field-path.ts";
 
 /** One JobSet of the input, and where it is. */
 export interface Located {
@@ -27,12 +27,7 @@ export function nameOf({ object }: FoundJobSet): string {
 }
 
 export function findingLine(at: Located, severity: "error" | "warning", finding: Finding): string {
-  const text = `${severity}: ${finding.path}: ${finding.message} [${finding.rule}]`;
-  return line(at, parseFieldPath(finding.path), text);
-}
-
-export function warningLine(at: Located, warning: string): string {
-  return line(at, leadingPath(warning), `warning: ${warning}`);
+  return line(at, parseFieldPath(finding.path), `${severity}: ${findingText(finding)} [${finding.rule}]`);
 }
 
 export function noteLine(at: Located, note: string): string {

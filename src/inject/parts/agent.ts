@@ -1,19 +1,20 @@
 // The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when the barrier
 // lifts, and the kubelet starts nothing else before. Pure.
 import type { Finding } from "../../api/admission.ts";
+import { isAgentContainer } from "../../api/agent-container.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../../api/names.ts";
+import type { Protocol } from "../../api/protocol.ts";
 import { isObject, listAt, named, withList } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { agentRestartRule } from "../../policy/compile.ts";
 import type { Inputs } from "../inputs.ts";
-import type { Protocol } from "../protocol.ts";
 import type { InjectionSettings } from "../settings.ts";
 import { isOurName } from "./own-containers.ts";
 import { type AgentShare, agentResources, agentShare } from "./resources.ts";
 import { agentSecurityContext, isConfined, runsAsRoot } from "./security.ts";
 import { podPath, type Template } from "./template.ts";
-import { mountsToken, tokenMount } from "./token.ts";
+import { tokenMount } from "./token.ts";
 
 export interface AgentContext {
   readonly settings: InjectionSettings;
@@ -125,11 +126,7 @@ function nameOf(item: Json): Json | undefined {
 
 /** The agent of a Pod, if it has one of ours. */
 export function findAgent(podSpec: JsonObject): JsonObject | undefined {
-  return listAt(podSpec, "initContainers").filter(isObject).find(isAgent);
-}
-
-function isAgent(container: JsonObject): boolean {
-  return container["name"] === AGENT.container && mountsToken(container);
+  return listAt(podSpec, "initContainers").filter(isObject).find(isAgentContainer);
 }
 
 /** First, so that the barrier holds back everything else in the Pod, also what other webhooks put in front of it. */
@@ -144,7 +141,7 @@ export function withAgentFirst(podSpec: JsonObject, agent: JsonObject): JsonObje
 export function checkAgentName(podSpec: JsonObject, index: number): Finding | undefined {
   const taken = (["containers", "initContainers"] as const).find((key) => {
     const holder = named(listAt(podSpec, key), AGENT.container);
-    return holder !== undefined && !(key === "initContainers" && isAgent(holder));
+    return holder !== undefined && !(key === "initContainers" && isAgentContainer(holder));
   });
   if (taken === undefined) return undefined;
   return {

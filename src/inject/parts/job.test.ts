@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { create, injected, refusals, templateOf } from "../../../test/builders/injection.ts";
+import { create, injected, refusals, templateOf, warningTexts } from "../../../test/builders/injection.ts";
 import { container, jobSet } from "../../../test/builders/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
@@ -31,14 +31,14 @@ describe("the Job", () => {
     ],
   ])("overwrites %j and says so", (job, text) => {
     const outcome = create(jobSet().replicatedJob("workers", { pods: 1, job }).build());
-    expect(outcome.warnings).toEqual([expect.stringContaining(`spec.replicatedJobs[0].template.spec.${text}`)]);
-    expect(outcome.warnings[0]?.length).toBeLessThanOrEqual(256 - "reprise: ".length);
+    expect(warningTexts(outcome)).toEqual([expect.stringContaining(`spec.replicatedJobs[0].template.spec.${text}`)]);
+    expect(warningTexts(outcome)[0]?.length).toBeLessThanOrEqual(256 - "reprise: ".length);
   });
 
   it("says once what it overwrote many times", () => {
     const builder = jobSet();
     for (const name of ["a", "b", "c"]) builder.replicatedJob(name, { pods: 1, job: { backoffLimit: 0 } });
-    expect(create(builder.build()).warnings).toEqual([expect.stringMatching(/\(and 2 more like it\)$/)]);
+    expect(warningTexts(create(builder.build()))).toEqual([expect.stringMatching(/\(and 2 more like it\)$/)]);
   });
 
   it("says nothing about values that are as they must be, and nothing about JobSet's own default OnFailure", () => {

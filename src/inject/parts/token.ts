@@ -2,7 +2,7 @@
 // off does not get one through us.
 import type { Finding } from "../../api/admission.ts";
 import { AGENT } from "../../api/names.ts";
-import { isObject, listAt, named, objectAt } from "../../json/edit.ts";
+import { isObject, listAt, objectAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { podPath } from "./template.ts";
 
@@ -27,11 +27,6 @@ export function tokenVolume(): JsonObject {
 
 export function tokenMount(): JsonObject {
   return { name: AGENT.tokenVolume, mountPath: AGENT.tokenMountPath, readOnly: true };
-}
-
-/** A container that mounts the token is one of ours: nobody else has a reason to. */
-export function mountsToken(container: JsonObject): boolean {
-  return named(listAt(container, "volumeMounts"), AGENT.tokenVolume) !== undefined;
 }
 
 export function checkVolumeName(podSpec: JsonObject, index: number): Finding | undefined {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { at, create, injected, refusals, settings, templateOf } from "../../../test/builders/injection.ts";
+import {
+  at,
+  create,
+  injected,
+  refusals,
+  settings,
+  templateOf,
+  warningTexts,
+} from "../../../test/builders/injection.ts";
 import { container, jobSet } from "../../../test/builders/jobset.ts";
 import { ANNOTATION, LABEL } from "../../api/names.ts";
 
@@ -42,7 +50,9 @@ describe("a worker", () => {
     const object = jobSet().replicatedJob("workers", { containers: [container("train", { restartPolicy: "Always" })] });
     const outcome = create(object.build());
     expect(templateOf(injected(outcome)).containers[0]?.["restartPolicy"]).toBe("Never");
-    expect(outcome.warnings).toEqual([expect.stringContaining('containers[0].restartPolicy: "Always" was replaced')]);
+    expect(warningTexts(outcome)).toEqual([
+      expect.stringContaining('containers[0].restartPolicy: "Always" was replaced'),
+    ]);
   });
 
   it("cannot have more than 20 rules", () => {

@@ -1,6 +1,7 @@
 // The workers: what becomes of one that exits, and how it learns the epoch it runs in. Pure.
 import type { Finding } from "../../api/admission.ts";
 import { EPOCH_ENV } from "../../api/names.ts";
+import { epochAnnotation, type Protocol } from "../../api/protocol.ts";
 import {
   isAbsent,
   isObject,
@@ -15,7 +16,6 @@ import {
 import type { JsonObject } from "../../json/types.ts";
 import { MAX_RESTART_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
-import { epochAnnotation, type Protocol } from "../protocol.ts";
 import { fromPod } from "./agent.ts";
 import { podPath } from "./template.ts";
 

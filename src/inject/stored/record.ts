@@ -3,12 +3,12 @@
 // to have a shape.
 
 import { AGENT, ANNOTATION } from "../../api/names.ts";
+import type { Protocol } from "../../api/protocol.ts";
 import { VERSION } from "../../api/version.ts";
 import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { type ExitCodePolicy, readClasses, spell } from "../../policy/exit-codes.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
-import type { Protocol } from "../protocol.ts";
 
 export interface InjectionRecord {
   readonly protocol: Protocol;

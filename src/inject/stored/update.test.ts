@@ -9,6 +9,7 @@ import {
   settings,
   templateOf,
   update,
+  warningTexts,
 } from "../../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../../test/builders/jobset.ts";
 import { stored, withCrdDefaults } from "../../../test/builders/stored.ts";
@@ -219,14 +220,18 @@ describe("an update", () => {
   ])("that sets %s changes nothing until the JobSet is recreated, and says so", (key, value) => {
     const outcome = update(withCrdDefaults(builder().annotation(key, value).build()), live());
     expect(injected(outcome)["spec"]).toEqual(live()["spec"]);
-    expect(outcome.warnings).toEqual([expect.stringContaining(`metadata.annotations[${key}]: a running JobSet keeps`)]);
+    expect(warningTexts(outcome)).toEqual([
+      expect.stringContaining(`metadata.annotations[${key}]: a running JobSet keeps`),
+    ]);
   });
 
   it("never upgrades the agent, and undoes a change to it with a warning", () => {
     const sent = changed(live(), [...POD_SPEC, "initContainers", 0, "image"], "mine:1");
     const outcome = update(sent, live());
     expect(injected(outcome)["spec"]).toEqual(live()["spec"]);
-    expect(outcome.warnings).toEqual([expect.stringContaining("your change to it was undone")]);
+    expect(outcome.warnings).toMatchObject([
+      { rule: "agent-immutable", message: expect.stringContaining("your change to it was undone") },
+    ]);
   });
 
   it("keeps label and record when a client drops them", () => {
@@ -246,7 +251,7 @@ describe("an update", () => {
   it("says again what it overwrites as long as the user writes it", () => {
     const own = () => jobSet().replicatedJob("workers", { pods: 1, job: { backoffLimit: 0 } });
     const old = stored(injected(create(own().build())));
-    expect(update(withCrdDefaults(own().build()), old).warnings).toEqual([
+    expect(warningTexts(update(withCrdDefaults(own().build()), old))).toEqual([
       expect.stringContaining("backoffLimit: 0 was replaced"),
     ]);
   });
@@ -263,8 +268,8 @@ describe("an update", () => {
       reason: "created-without-injection",
       warnings: [],
     });
-    expect(update(builder().annotation(ANNOTATION.inject, "true").build(), old).warnings).toEqual([
-      expect.stringContaining("was created without injection"),
+    expect(update(builder().annotation(ANNOTATION.inject, "true").build(), old).warnings).toMatchObject([
+      { rule: "created-without-injection", message: expect.stringContaining("was created without injection") },
     ]);
   });
 

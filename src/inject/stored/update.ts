@@ -1,7 +1,7 @@
 // UPDATE: clients send the plain template again, and JobSet's templates are immutable. What injection put into the stored
 // object is put into the new one, so that an unchanged file means an unchanged JobSet. A change that the user made stays
 // one: it goes on to JobSet's own validation, which refuses or allows it. Nothing is refused here. Pure.
-import type { InjectionOutcome } from "../../api/admission.ts";
+import type { Finding, InjectionOutcome } from "../../api/admission.ts";
 import { ANNOTATION, LABEL } from "../../api/names.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
@@ -84,11 +84,10 @@ class Templates {
     return name === undefined ? undefined : this.#byName.get(name);
   }
 
-  warnings(): string[] {
+  warnings(): Finding[] {
     if (this.#agentPath === undefined) return [];
-    return [
-      `${this.#agentPath}.initContainers: the agent of a running JobSet stays as it is; your change to it was undone`,
-    ];
+    const message = "the agent of a running JobSet stays as it is; your change to it was undone";
+    return [{ rule: "agent-immutable", path: `${this.#agentPath}.initContainers`, message }];
   }
 }
 
@@ -121,19 +120,22 @@ function withMarks(object: JsonObject, stored: JsonObject): JsonObject {
 
 const RECREATE = "delete and create the JobSet again for it to take effect";
 
-function changedInputs(object: JsonObject, recorded: InputTexts): string[] {
+function changedInputs(object: JsonObject, recorded: InputTexts): Finding[] {
   const current = inputTexts(object);
   const changed = SHAPING_ANNOTATIONS.filter((key) => current[key] !== recorded[key]);
   const toggle = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "false";
-  return [...(toggle ? [ANNOTATION.inject] : []), ...changed].map(
-    (key) => `metadata.annotations[${key}]: a running JobSet keeps what it was injected with; ${RECREATE}`,
-  );
+  const message = `a running JobSet keeps what it was injected with; ${RECREATE}`;
+  return [...(toggle ? [ANNOTATION.inject] : []), ...changed].map((key) => ({
+    rule: "annotation-immutable",
+    path: `metadata.annotations[${key}]`,
+    message,
+  }));
 }
 
 function createdWithoutInjection(object: JsonObject): InjectionOutcome {
   const asked = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "true";
-  const warnings = asked
-    ? [`metadata.annotations[${ANNOTATION.inject}]: this JobSet was created without injection; ${RECREATE}`]
-    : [];
+  const path = `metadata.annotations[${ANNOTATION.inject}]`;
+  const message = `this JobSet was created without injection; ${RECREATE}`;
+  const warnings = asked ? [{ rule: "created-without-injection", path, message }] : [];
   return { kind: "skipped", reason: "created-without-injection", warnings };
 }

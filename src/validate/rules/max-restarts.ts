@@ -1,5 +1,6 @@
 import { ANNOTATION } from "../../api/names.ts";
-import { checkAnnotation, wholeNumber } from "../annotation.ts";
+import { readWholeNumber } from "../../api/whole-number.ts";
+import { checkAnnotation } from "../annotation.ts";
 import type { Rule } from "../rule.ts";
 
 export const maxRestarts: Rule = {
@@ -8,7 +9,7 @@ export const maxRestarts: Rule = {
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
-    checkAnnotation(subject, ANNOTATION.maxRestarts, (text) => wholeNumber(text) !== undefined, {
+    checkAnnotation(subject, ANNOTATION.maxRestarts, (text) => readWholeNumber(text) !== undefined, {
       form: "a whole number from 0 to 2147483647",
       example: "10",
     }),

@@ -1,6 +1,7 @@
 import { ANNOTATION } from "../../api/names.ts";
+import { readWholeNumber } from "../../api/whole-number.ts";
 import { isAbsent, objectAt, textAt } from "../../json/edit.ts";
-import { annotationPath, wholeNumber } from "../annotation.ts";
+import { annotationPath } from "../annotation.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 import type { Subject } from "../subject.ts";
 
@@ -22,7 +23,7 @@ const CONSEQUENCE = "the first failure fails the JobSet and nothing restarts in 
 function budgetProblem({ annotations, protocol, spec }: Subject): Problem | undefined {
   const text = protocol === "epoch" ? textAt(annotations, ANNOTATION.maxRestarts) : undefined;
   if (text !== undefined) {
-    return wholeNumber(text) === 0
+    return readWholeNumber(text) === 0
       ? { path: annotationPath(ANNOTATION.maxRestarts), message: `is 0: ${CONSEQUENCE}; raise it` }
       : undefined;
   }

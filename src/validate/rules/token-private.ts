@@ -1,7 +1,7 @@
+import { isAgentContainer, mountsAgentToken } from "../../api/agent-container.ts";
 import { AGENT } from "../../api/names.ts";
 import { podPath } from "../../inject/parts/template.ts";
-import { mountsToken } from "../../inject/parts/token.ts";
-import { isObject, listAt } from "../../json/edit.ts";
+import { listAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
@@ -21,8 +21,7 @@ export const tokenPrivate: Rule = {
 function strangers(podSpec: JsonObject, path: string): Problem[] {
   return ["initContainers", "containers"].flatMap((key) =>
     listAt(podSpec, key).flatMap((container, position) => {
-      if (!isObject(container) || !mountsToken(container)) return [];
-      if (key === "initContainers" && container["name"] === AGENT.container) return [];
+      if (!mountsAgentToken(container) || (key === "initContainers" && isAgentContainer(container))) return [];
       const message = `mounts ${AGENT.tokenVolume}, which is for the agent alone; remove the mount`;
       return [{ path: `${path}.${key}[${position}].volumeMounts`, message }];
     }),
