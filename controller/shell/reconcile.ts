@@ -103,7 +103,7 @@ export class Reconciler {
       case "delete-pod": {
         const { uid } = decision.pod;
         await requests.deletePod(jobSet, decision.pod, signal);
-        this.#expect(key, (seen) => seen.members.get(uid)?.standing !== "live");
+        this.#expect(key, (seen) => seen.members.get(uid)?.state !== "live");
         this.#done(jobSet, decision.kind, []);
         return;
       }

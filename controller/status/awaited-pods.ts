@@ -59,8 +59,8 @@ function stragglers(group: Group, due: readonly StageTally[], epoch: number): Mi
       .map(({ stage }) => stage.name),
   );
   if (later.size === 0) return [];
-  return [...group.members.values()].flatMap(({ pod, standing }) => {
-    const why = standing === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
+  return [...group.members.values()].flatMap(({ pod, state }) => {
+    const why = state === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
     return why === undefined ? [] : { who: pod.name, why };
   });
 }
@@ -90,8 +90,8 @@ function missingSlots(group: Group, stages: readonly StageTally[], epoch: number
 function podsByIndex(group: Group, { job }: ChildJob): ReadonlyMap<number, readonly Pod[]> {
   const byIndex = new Map<number, Pod[]>();
   for (const uid of group.podsByJob.get(job.uid) ?? []) {
-    const { pod, standing } = group.members.get(uid) ?? {};
-    if (pod?.completionIndex === undefined || (standing !== "live" && standing !== "ending")) continue;
+    const { pod, state } = group.members.get(uid) ?? {};
+    if (pod?.completionIndex === undefined || (state !== "live" && state !== "ending")) continue;
     const known = byIndex.get(pod.completionIndex);
     if (known === undefined) byIndex.set(pod.completionIndex, [pod]);
     else known.push(pod);
