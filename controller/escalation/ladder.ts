@@ -1,5 +1,5 @@
-// The escalation ladder: a slot that keeps failing gets a new Pod, then the whole JobSet is recreated, until the budget is
-// spent. Without it a restart in place could loop forever on a broken node. Pure.
+// The escalation ladder: a slot that keeps failing gets a new Pod, then the whole JobSet is recreated, until the budget
+// is spent. Without it a restart in place could loop forever on a broken node. Pure.
 import type { RestartAction, Streak } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";

@@ -1,5 +1,5 @@
-// Failures in a row: how long the streak is, and when a run lasted long enough to end it. The last history record holds the
-// whole streak, so it survives a restart of the controller and the removal of older records. Pure.
+// Failures in a row: how long the streak is, and when a run lasted long enough to end it. The last history record holds
+// the whole streak, so it survives a restart of the controller and the removal of older records. Pure.
 import type { InPlaceRestartStatus, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 
 /** The streak after a failure of this slot. Without a slot no worker failed, and the streak stays as it was. */

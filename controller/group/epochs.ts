@@ -8,8 +8,9 @@ export function epochRuns({ deprecatedEpoch, syncedEpoch }: InPlaceRestartStatus
 }
 
 /**
- * How far above the synced epoch the epoch of a Pod is believed. A status created from an outdated list of Pods lags by the
- * restarts that the list missed: a few, and a thousand take most of an hour. A worker may write any epoch on its own Pod.
+ * How far above the synced epoch the epoch of a Pod is believed. A status created from an outdated list of Pods lags by
+ * the restarts that the list missed: a few, and a thousand take most of an hour. A worker may write any epoch on its
+ * own Pod.
  */
 const MOST_AHEAD = 1_000;
 

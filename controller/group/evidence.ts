@@ -7,8 +7,9 @@ import type { Group, Loss } from "./group.ts";
 const STALE_MS = 15_000;
 
 /**
- * A run that was known before the sync may belong to an earlier epoch that an outdated Pod status still shows, so its end
- * proves nothing. But a worker that no rule restarts stays down and sends no other sign: if it lasts, it is not outdated.
+ * A run that was known before the sync may belong to an earlier epoch that an outdated Pod status still shows, so its
+ * end proves nothing. But a worker that no rule restarts stays down and sends no other sign: if it lasts, it is not
+ * outdated.
  */
 export function isProof(group: Group, loss: Loss, status: InPlaceRestartStatus, now: number): boolean {
   return isRelevant(loss, status) && (isFresh(group, loss) || (staysDown(loss) && now >= loss.at + STALE_MS));

@@ -1,5 +1,5 @@
-// The losses of a group, indexed by slot and by Job: in a restart nearly every Pod has one, so a search through all of them
-// for every event would be quadratic. Changed only by observe.ts.
+// The losses of a group, indexed by slot and by Job: in a restart nearly every Pod has one, so a search through all of
+// them for every event would be quadratic. Changed only by observe.ts.
 import type { Group, Loss } from "./group.ts";
 
 export function keepLoss(group: Group, pod: string, loss: Loss): void {

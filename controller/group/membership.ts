@@ -1,5 +1,5 @@
-// Which Pods belong to a group, proved by the chain of controllers Pod → Job → JobSet. A Pod that only has the labels can
-// be waited for but never counts: only the Job controller may create Pods with the member label
+// Which Pods belong to a group, proved by the chain of controllers Pod → Job → JobSet. A Pod that only has the labels
+// can be waited for but never counts: only the Job controller may create Pods with the member label
 // (manifests/agent/policy-member.yaml), but other users may change the remaining labels. Pure.
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -54,10 +54,10 @@ export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number)
 }
 
 /**
- * Lower bound of the Pod's restarts in place when it took its epoch. An agent takes one epoch per run and never restarts
- * alone, so every further epoch is one more restart. A waiting agent is not reported as running, so one that is reported
- * as running has taken an epoch. Unknown for a Pod that already had an epoch when first seen, until it reports a new
- * start, and for a Pod whose epoch is not the next one: the status was lost, or the epoch is foreign.
+ * Lower bound of the Pod's restarts in place when it took its epoch. An agent takes one epoch per run and never
+ * restarts alone, so every further epoch is one more restart. A waiting agent is not reported as running, so one that
+ * is reported as running has taken an epoch. Unknown for a Pod that already had an epoch when first seen, until it
+ * reports a new start, and for a Pod whose epoch is not the next one: the status was lost, or the epoch is foreign.
  */
 export function restartsOf(pod: Pod, before: Member | undefined): number | undefined {
   const agent = agentOf(pod);
@@ -83,8 +83,8 @@ export function mayBeOld({ pod, restarts, firstSeenAt }: Member, run: Run): bool
 }
 
 /**
- * Whether every worker runs, or has succeeded, in the Pod's current epoch. A run that was known before the Pod published
- * the epoch belongs to an earlier one, which an outdated status still shows.
+ * Whether every worker runs, or has succeeded, in the Pod's current epoch. A run that was known before the Pod
+ * published the epoch belongs to an earlier one, which an outdated status still shows.
  */
 export function isRunning(
   pod: Pod,

@@ -1,5 +1,6 @@
-// Records what the watches deliver in the group. The only writer of a Group; decides nothing. Objects of different kinds
-// may arrive in any order (a Pod before its Job); versions of one object arrive in order. Times are milliseconds since 1970.
+// Records what the watches deliver in the group. The only writer of a Group; decides nothing. Objects of different
+// kinds may arrive in any order (a Pod before its Job); versions of one object arrive in order. Times are milliseconds
+// since 1970.
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";

@@ -1,5 +1,5 @@
-// Whether a Pod shows that its epoch has ended, and which of its containers is to blame. Pure. The caller knows which epoch
-// that is, and which container runs are too old to count.
+// Whether a Pod shows that its epoch has ended, and which of its containers is to blame. Pure. The caller knows which
+// epoch that is, and which container runs are too old to count.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import { isTrue } from "../../src/api/metadata.ts";
 import { AGENT } from "../../src/api/names.ts";
@@ -18,7 +18,9 @@ export interface PodFailure {
 export interface PodContext {
   /** Exit classes of the Pod's workers, by container name. */
   readonly exits: Readonly<Record<string, ExitClasses>>;
-  /** The Pod's Job is deleted, failed or suspended. JobSet counts its own recreations; a suspension is not a failure. */
+  /**
+   * The Pod's Job is deleted, failed or suspended. JobSet counts its own recreations; a suspension is not a failure.
+   */
   readonly jobEnds: boolean;
 }
 
@@ -64,7 +66,10 @@ interface FailedWorker {
   readonly finishedAt: string;
 }
 
-/** Picks the container whose exit code requests the strongest action; among equals the first, which often takes others with it. */
+/**
+ * Picks the container whose exit code requests the strongest action; among equals the first, which often takes others
+ * with it.
+ */
 function failedWorker(pod: Pod, exits: PodContext["exits"]): FailedWorker | undefined {
   let first: FailedWorker | undefined;
   for (const { name, containerID, state } of workerStatuses(pod, Object.keys(exits))) {

@@ -53,8 +53,8 @@ function tallyEpoch(tally: StageTally, { pod }: Member, sign: Sign): void {
 }
 
 /**
- * Counts a Job and its slots; its Pods must have been removed before. A Job outside the group is not looked at: the watch
- * delivers the Jobs of all JobSets, and a Job that is not Indexed may have two billion slots.
+ * Counts a Job and its slots; its Pods must have been removed before. A Job outside the group is not looked at: the
+ * watch delivers the Jobs of all JobSets, and a Job that is not Indexed may have two billion slots.
  */
 export function enterSlots(group: Group, child: ChildJob): void {
   const { job } = child;

@@ -1,5 +1,5 @@
-// The replicatedJobs of a JobSet as stages of one group: which take part, how many slots they have, and which stages must
-// be ready or complete before. Pure.
+// The replicatedJobs of a JobSet as stages of one group: which take part, how many slots they have, and which stages
+// must be ready or complete before. Pure.
 import type { Dependency, JobSet, ReplicatedJob } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";

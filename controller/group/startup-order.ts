@@ -1,5 +1,5 @@
-// The order in which stages start: which stages an epoch waits for, which are held when it starts, and when a held stage is
-// released. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and
+// The order in which stages start: which stages an epoch waits for, which are held when it starts, and when a held
+// stage is released. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and
 // status.heldStages keeps it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Dependency } from "../../src/api/jobset.ts";
@@ -8,8 +8,8 @@ import { expectedSlots } from "./slots.ts";
 import type { Stage } from "./stages.ts";
 
 /**
- * Stages whose Pods must all be at the barrier before an epoch starts: stages whose Jobs all exist, and those that JobSet
- * starts next. If a Job of a later stage was deleted, JobSet recreates it only after the epoch has started.
+ * Stages whose Pods must all be at the barrier before an epoch starts: stages whose Jobs all exist, and those that
+ * JobSet starts next. If a Job of a later stage was deleted, JobSet recreates it only after the epoch has started.
  */
 export function dueStages(group: Group): readonly StageTally[] {
   return participants(group).filter(

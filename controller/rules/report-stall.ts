@@ -1,5 +1,5 @@
-// A barrier that is not lifted, or a stage whose Pods never arrive: after a minute users are told which Pods are missing,
-// and why. Pure.
+// A barrier that is not lifted, or a stage whose Pods never arrive: after a minute users are told which Pods are
+// missing, and why. Pure.
 import type { JobSet } from "../../src/api/jobset.ts";
 import { backoffEndsAt } from "../escalation/backoff.ts";
 import type { Group } from "../group/group.ts";

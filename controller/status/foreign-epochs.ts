@@ -14,15 +14,17 @@ export interface PodReport extends Notice {
 }
 
 /**
- * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part in
- * the next restart: no agent may write a lower epoch, and an agent writes only once.
+ * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part
+ * in the next restart: no agent may write a lower epoch, and an agent writes only once.
  */
 export function podsBlockedByForeignEpoch(group: Group, status: InPlaceRestartStatus): readonly Member[] {
   const blocking = isStalled(status) ? podsThatStall(group, status) : [];
   return epochRuns(status) ? blocking : [...podsBeyond(group, highestPlausible(status)), ...blocking];
 }
 
-/** Pods that the barrier, or a stage that may start, waits for. Asked only after a stall: a restart may repair them too. */
+/**
+ * Pods that the barrier, or a stage that may start, waits for. Asked only after a stall: a restart may repair them too.
+ */
 function podsThatStall(group: Group, status: InPlaceRestartStatus): readonly Member[] {
   const unreadable = [...group.malformed].flatMap((uid) => group.members.get(uid) ?? []);
   if (!epochRuns(status)) return unreadable;

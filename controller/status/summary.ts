@@ -1,5 +1,5 @@
-// The summary of a group that `kubectl get` and `kubectl describe` show: phase, ready count and conditions, derived from
-// the epochs and the Pods. Decisions read nothing back from it except how long the group has been waiting. Pure.
+// The summary of a group that `kubectl get` and `kubectl describe` show: phase, ready count and conditions, derived
+// from the epochs and the Pods. Decisions read nothing back from it except how long the group has been waiting. Pure.
 import { formatReady, type InPlaceRestartStatus, type Phase, type ReadyCount } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { epochRuns } from "../group/epochs.ts";
