@@ -1,13 +1,13 @@
-// Decides what happens next to a group: a pure function of the group's state and the time. It never looks at the event that
-// led to the state, so it is safe to run at any time, twice, on two controllers, or after a crash between two writes. It
-// returns at most one decision; when the decision is carried out and observed, decide again.
+// Decides what happens next to a group: a pure function of the group's state and the time. It never looks at the event
+// that led to the state, so it is safe to run at any time, twice, on two controllers, or after a crash between two
+// writes. It returns at most one decision; when the decision is carried out and observed, decide again.
 //
-// The protocol. An agent takes epoch syncedEpoch + 1 and waits. When every slot has a Pod at that epoch, syncedEpoch moves
-// to it and the workers start. deprecatedEpoch is either syncedEpoch (the group is at the barrier) or the epoch before it
-// (the synced epoch runs). Only the rule end-epoch goes from running to the barrier, in a single write: that write is the
-// group restart, so a restart cannot be counted twice. Pods of a held stage wait inside the running epoch until their stage
-// is released. An agent that arrives late takes the running epoch and disturbs no other Pod; one that took the next epoch
-// restarts the whole group.
+// The protocol. An agent takes epoch syncedEpoch + 1 and waits. When every slot has a Pod at that epoch, syncedEpoch
+// moves to it and the workers start. deprecatedEpoch is either syncedEpoch (the group is at the barrier) or the epoch
+// before it (the synced epoch runs). Only the rule end-epoch goes from running to the barrier, in a single write: that
+// write is the group restart, so a restart cannot be counted twice. Pods of a held stage wait inside the running epoch
+// until their stage is released. An agent that arrives late takes the running epoch and disturbs no other Pod; one that
+// took the next epoch restarts the whole group.
 import { type InPlaceRestart, type InPlaceRestartStatus, readReady } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import { protocolOf } from "../src/api/protocol.ts";

@@ -5,14 +5,13 @@ import { readWholeNumber } from "../../src/api/whole-number.ts";
 
 export interface Budget {
   readonly max: number;
-  /** Restarts in place that counted, and recreations that JobSet counted itself. */
+  /** Counted restarts in place, and recreations that JobSet counted itself. */
   readonly used: number;
 }
 
-/** `restarts`: those in place that counted so far. Without any setting the budget is 0, as it is for JobSet. */
+/** `restarts`: the counted restarts in place so far. Without any setting the budget is 0, as in JobSet. */
 export function budgetOf(jobSet: JobSet, restarts: number): Budget {
-  const annotation = jobSet.annotations[ANNOTATION.maxRestarts];
-  const own = annotation === undefined ? undefined : readWholeNumber(annotation);
+  const own = readWholeNumber(jobSet.annotations[ANNOTATION.maxRestarts] ?? "");
   return { max: own ?? jobSet.failurePolicy?.maxRestarts ?? 0, used: restarts + jobSet.restartsCountTowardsMax };
 }
 

@@ -1,8 +1,8 @@
-// Failures in a row: how long the streak is, and when a run was long enough to end it. All of it is in the last record of
-// the history, so that it survives the controller and outlives older records. Pure.
+// Failures in a row: how long the streak is, and when a run lasted long enough to end it. The last history record holds
+// the whole streak, so it survives a restart of the controller and the removal of older records. Pure.
 import type { InPlaceRestartStatus, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 
-/** The streak that a failure of this slot makes; without a slot nobody failed, and it stays as it was. */
+/** The streak after a failure of this slot. Without a slot no worker failed, and the streak stays as it was. */
 export function streakWith(
   { history }: InPlaceRestartStatus,
   slot: string | undefined,
@@ -16,7 +16,7 @@ export function streakWith(
   return { restarts: (before?.restarts ?? 0) + 1, slot, failures };
 }
 
-/** Whether the run that this restart led to lasted long enough. */
+/** Whether the run that this restart led to lasted long enough to count as progress. */
 function hasProgressed({ allRunning, synced }: RestartRecord, at: number, progressAfter: number): boolean {
   const began = allRunning ?? synced;
   return began !== undefined && at - Date.parse(began) >= progressAfter;

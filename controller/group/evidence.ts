@@ -1,30 +1,30 @@
-// Whether what a Pod shows proves that the synced epoch has ended for it. Pure.
-
-import type { InPlaceRestartStatus as Status } from "../../src/api/in-place-restart.ts";
+// Whether a loss proves that the synced epoch has ended. Pure.
+import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "./epochs.ts";
 import type { Group, Loss } from "./group.ts";
 
-/** A kubelet reports within seconds. A worker that is still down after this long was not restarted since. */
+/** A kubelet reports within seconds. A worker that is still down after this long has not been restarted since. */
 const STALE_MS = 15_000;
 
 /**
- * A run that was known before the sync may be of an earlier epoch, which an old status still shows: its end proves nothing.
- * But a worker whose code no rule restarts stays down, and nobody else tells: what does not pass is no old status.
+ * A run that was known before the sync may belong to an earlier epoch that an outdated Pod status still shows, so its
+ * end proves nothing. But a worker that no rule restarts stays down and sends no other sign: if it lasts, it is not
+ * outdated.
  */
-export function isProof(group: Group, loss: Loss, status: Status, now: number): boolean {
-  return concerns(loss, status) && (isFresh(group, loss) || (staysDown(loss) && now >= loss.at + STALE_MS));
+export function isProof(group: Group, loss: Loss, status: InPlaceRestartStatus, now: number): boolean {
+  return isRelevant(loss, status) && (isFresh(group, loss) || (staysDown(loss) && now >= loss.at + STALE_MS));
 }
 
-/** When evidence that may be old will have proved itself. */
-export function proofAt(group: Group, status: Status): number | undefined {
+/** When a loss that may be outdated becomes proof by lasting, in milliseconds since 1970. */
+export function proofAt(group: Group, status: InPlaceRestartStatus): number | undefined {
   const doubtful = [...group.losses.values()].filter(
-    (loss) => epochRuns(status) && concerns(loss, status) && staysDown(loss) && !isFresh(group, loss),
+    (loss) => epochRuns(status) && isRelevant(loss, status) && staysDown(loss) && !isFresh(group, loss),
   );
   return doubtful.length === 0 ? undefined : Math.min(...doubtful.map(({ at }) => at + STALE_MS));
 }
 
-/** No worker of a held stage runs: its Pods come and go without harm. */
-function concerns({ epoch, stage }: Loss, { syncedEpoch, heldStages }: Status): boolean {
+/** No worker of a held stage runs, so its Pods may come and go. */
+function isRelevant({ epoch, stage }: Loss, { syncedEpoch, heldStages }: InPlaceRestartStatus): boolean {
   return epoch === syncedEpoch && !heldStages.includes(stage);
 }
 
@@ -32,6 +32,6 @@ function isFresh({ baseline }: Group, { runSeenAt }: Loss): boolean {
   return runSeenAt === undefined || runSeenAt > baseline;
 }
 
-function staysDown({ ask }: Loss): boolean {
-  return ask !== "restart";
+function staysDown({ requestedAction }: Loss): boolean {
+  return requestedAction !== "restart";
 }

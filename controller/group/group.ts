@@ -1,22 +1,24 @@
-// What the controller knows of one group: its JobSet, Jobs, Pods and InPlaceRestart, with every number that a decision
-// needs kept up to date as events arrive. O(1) work per Pod event; a Job event costs its own Pods.
-// Plain data, changed only by the functions of observe.ts. It may be rebuilt from the cluster at any time: all that is
-// lost then is the chance to see one failure early.
+// What the controller knows about one group: its JobSet, Jobs, Pods and InPlaceRestart, and the counts that decisions
+// need, kept up to date as events arrive. A Pod event costs O(1), a Job event O(its Pods). Plain data that only
+// observe.ts changes. It can be rebuilt from the cluster at any time; the only loss is that a failure may be noticed
+// later.
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { CALM, type Surroundings } from "../stuck-pods/surroundings.ts";
-import type { Finding } from "./pod-failure.ts";
+import type { PodFailure } from "./pod-failure.ts";
 import type { Stage } from "./stages.ts";
 
 /**
- * Where a Pod stands. `live`: its epoch counts. `ending`: it may still run a worker, so no later epoch may start beside
- * it. `succeeded` and `failed`: it never runs again. `outside`: not of the group.
+ * `live`: the Pod's epoch counts. `ending`: the Pod may still run a worker, so no later epoch may start beside it.
+ * `succeeded` and `failed`: the Pod never runs again. `outside`: the Pod does not belong to the group.
  */
-export type Standing = "live" | "ending" | "succeeded" | "failed" | "outside";
+export type MemberState = "live" | "ending" | "succeeded" | "failed" | "outside";
 
-/** One run of a worker container, the event with which it was first seen, and whether it was over by then. */
+/**
+ * One run of a worker container. `seenAt` is the event that first showed it, `seenEnded` whether it was over by then.
+ */
 export interface Run {
   readonly id: string;
   readonly seenAt: number;
@@ -25,44 +27,47 @@ export interface Run {
 
 export interface Member {
   readonly pod: Pod;
-  /** The event with which the Pod was first seen. What it showed then may be older than this process. */
+  /** The event that first showed the Pod. What it showed may be older than this process. */
   readonly firstSeenAt: number;
-  /** The event that first showed the Pod in its present epoch. */
+  /** The event that first showed the Pod in its current epoch. */
   readonly publishedAt: number;
-  /** The fewest restarts in place that the Pod had behind it when it took its present epoch; undefined while not known. */
+  /** Lower bound of the Pod's restarts in place when it took its current epoch; undefined while unknown. */
   readonly restarts: number | undefined;
   /** By container name. */
   readonly runs: ReadonlyMap<string, Run>;
-  readonly standing: Standing;
-  /** Its workers run in its present epoch. */
+  readonly state: MemberState;
+  /** Its workers run in its current epoch. */
   readonly running: boolean;
   readonly ready: boolean;
 }
 
+/** One completion index of a Job. */
 export interface Slot {
-  /** UIDs of the live Pods in it: two only while the Job controller corrects itself. */
+  /** UIDs of the live Pods in it. Two only while the Job controller corrects itself. */
   readonly live: Set<string>;
   done: boolean;
 }
 
 export interface ChildJob {
   readonly job: Job;
-  /** By completion index. Kept when a Pod is gone: a slot that succeeded stays done. */
+  /** By completion index. Kept when the Pod is gone: a slot that succeeded stays done. */
   readonly slots: Map<number, Slot>;
 }
 
-/** The numbers of one stage. */
+/** The counts of one stage. */
 export interface StageTally {
   readonly stage: Stage;
   /** Jobs that exist and may run Pods. */
   startedJobs: number;
-  /** Slots of those Jobs, which may be more or fewer than their template says: the size of an Indexed Job may be changed while it runs. */
+  /** Slots of those Jobs. An Indexed Job can be resized while it runs, so this may differ from its template. */
   startedSlots: number;
-  /** Slots that are done, and slots that are done or hold a live Pod. */
+  /** Slots that are done. */
   done: number;
+  /** Slots that are done or hold a live Pod. */
   occupied: number;
-  /** Live Pods by epoch; those that have none yet are unpublished. */
+  /** Live Pods by epoch. */
   readonly epochs: Map<number, number>;
+  /** Live Pods without an epoch. */
   unpublished: number;
   ending: number;
   running: number;
@@ -70,17 +75,17 @@ export interface StageTally {
 }
 
 /** Evidence that an epoch has ended for one slot. */
-export interface Loss extends Finding {
+export interface Loss extends PodFailure {
   readonly stage: string;
   readonly epoch: number;
   /** UID of the Job. */
   readonly job: string;
-  /** Job and index, such as "train-workers-0/1": the same in every Job that JobSet makes in the place of this one. */
+  /** Job name and index, such as "train-workers-0/1". A Job that JobSet recreates has the same slots. */
   readonly slot: string;
   readonly index: number;
-  /** The event with which the ended run was first seen; absent when the Pod as a whole is lost. */
+  /** The event that first showed the ended run; absent when the Pod as a whole is lost. */
   readonly runSeenAt?: number;
-  /** When the evidence was seen, in milliseconds since 1970. */
+  /** When the evidence was first seen, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -90,32 +95,32 @@ export interface Group {
   stages: ReadonlyMap<string, StageTally>;
   /** By UID. */
   readonly jobs: Map<string, ChildJob>;
-  /** Their UIDs: the Job that JobSet makes in the place of another has its name. */
+  /** UIDs of the Jobs with this name: JobSet recreates a Job under the same name. */
   readonly jobsByName: Map<string, Set<string>>;
   readonly members: Map<string, Member>;
-  /** UIDs of the Pods that a Job controls, by the Job's UID, whether or not the Job is known yet. */
+  /** UIDs of the Pods that a Job controls, by the UID of the Job, whether or not the Job is known yet. */
   readonly podsByJob: Map<string, Set<string>>;
-  /** By the UID of the Pod, first seen first: the first is the one to blame. */
+  /** By Pod UID, in the order of arrival: the first one is blamed. */
   readonly losses: Map<string, Loss>;
-  /** UIDs of the Pods with a loss, by its slot and by its Job. */
+  /** UIDs of the Pods with a loss, by slot and by Job. */
   readonly lossesBySlot: Map<string, Set<string>>;
   readonly lossesByJob: Map<string, Set<string>>;
-  /** Pods whose epoch cannot be read. */
+  /** UIDs of the Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
-  /** Pods that end, and that the next epoch waits for; also those whose Job is not known. */
+  /** UIDs of the Pods that the next epoch must wait for until they are gone, also if their Job is unknown. */
   readonly ending: Set<string>;
-  /** The cluster around the group; the same for all groups. */
+  /** The state of the cluster, shared by all groups. */
   readonly surroundings: Surroundings;
   /** What was already reported about a Pod, by its UID. */
   readonly reported: Map<string, string>;
   object: InPlaceRestart | undefined;
   /** When the object last changed, in milliseconds since 1970. */
   objectChangedAt: number;
-  /** Counts events. */
+  /** Number of events so far. */
   tick: number;
-  /** The event that showed the last sync. Runs known by then may be of earlier epochs, and their end proves nothing. */
+  /** The event that showed the last sync. Runs known by then may belong to earlier epochs: their end proves nothing. */
   baseline: number;
-  /** The JobSet was suspended at some time since the last sync. */
+  /** Whether the JobSet was suspended at any time since the last sync. */
   suspensionSeen: boolean;
 }
 

@@ -1,9 +1,9 @@
-// The evidence that epochs have ended, found again by slot and by Job without a look at all of it: in a restart nearly every Pod of a group
-// has lost something. Changed only by observe.ts.
+// The losses of a group, indexed by slot and by Job: in a restart nearly every Pod has one, so a search through all of
+// them for every event would be quadratic. Changed only by observe.ts.
 import type { Group, Loss } from "./group.ts";
 
 export function keepLoss(group: Group, pod: string, loss: Loss): void {
-  // In its place: the first to be seen is the one to blame.
+  // A Map keeps the position of a known key: the loss that was seen first stays the one to blame.
   group.losses.set(pod, loss);
   addTo(group.lossesBySlot, loss.slot, pod);
   addTo(group.lossesByJob, loss.job, pod);
@@ -19,14 +19,14 @@ export function dropLoss(group: Group, pod: string): void {
 
 /** With the UIDs of the Pods. */
 export function lossesOfSlot(group: Group, slot: string): readonly (readonly [string, Loss])[] {
-  return found(group, group.lossesBySlot.get(slot));
+  return lossesOf(group, group.lossesBySlot.get(slot));
 }
 
 export function lossesOfJob(group: Group, job: string): readonly (readonly [string, Loss])[] {
-  return found(group, group.lossesByJob.get(job));
+  return lossesOf(group, group.lossesByJob.get(job));
 }
 
-function found({ losses }: Group, pods: ReadonlySet<string> = new Set()): readonly (readonly [string, Loss])[] {
+function lossesOf({ losses }: Group, pods: ReadonlySet<string> = new Set()): readonly (readonly [string, Loss])[] {
   return [...pods].flatMap((pod) => {
     const loss = losses.get(pod);
     return loss === undefined ? [] : [[pod, loss] as const];

@@ -1,49 +1,49 @@
-// Who belongs to a group, proved by the chain of controllers Pod → Job → JobSet. By its labels alone a Pod can be waited for,
-// and never counts: only a Job controller may create Pods with the label of members (manifests/agent/policy-member.yaml), but
-// others may change the rest of them. Pure.
+// Which Pods belong to a group, proved by the chain of controllers Pod → Job → JobSet. A Pod that only has the labels
+// can be waited for but never counts: only the Job controller may create Pods with the member label
+// (manifests/agent/policy-member.yaml), but other users may change the remaining labels. Pure.
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { isTrue } from "../../src/api/metadata.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf } from "./epochs.ts";
-import type { Member, Run, StageTally, Standing } from "./group.ts";
+import type { Member, MemberState, Run, StageTally } from "./group.ts";
 import { agentOf, workerStatuses } from "./pod-failure.ts";
 
-/** `ending`: it belongs to the group, but runs no further Pods. */
-export type JobStanding = "counts" | "ending" | "outside";
+/** `ending`: the Job belongs to the group, but creates no more Pods. */
+export type JobState = "counts" | "ending" | "outside";
 
-export function standingOfJob(job: Job, jobSet: JobSet | undefined, tally: StageTally | undefined): JobStanding {
+export function jobState(job: Job, jobSet: JobSet | undefined, tally: StageTally | undefined): JobState {
   if (jobSet === undefined || job.controller?.uid !== jobSet.uid || tally?.stage.participates !== true)
     return "outside";
   return isPaused(job) ? "ending" : "counts";
 }
 
 /**
- * Of a Job that is not known, as the Pod alone tells. It may be gone for good, and leaves its Pods behind: to end by and by, or to
- * run on (`kubectl delete job --cascade=orphan`).
+ * The state of an unknown Job, derived from its Pod. The Job may be deleted while its Pods still terminate, or run on
+ * (`kubectl delete job --cascade=orphan`).
  */
-export function standingOfUnknownJob({ injected, jobSetUid }: Pod, jobSet: JobSet | undefined): JobStanding {
+export function unknownJobState({ injected, jobSetUid }: Pod, jobSet: JobSet | undefined): JobState {
   return injected && jobSetUid === jobSet?.uid ? "ending" : "outside";
 }
 
-/** JobSet deletes a Job only to make it anew (or at its own end), and counts that itself. */
+/** JobSet deletes a Job only to recreate it, or when it finishes itself. It counts recreations on its own. */
 export function isRecreated(job: Job): boolean {
   return job.deletionTimestamp !== undefined || job.outcome === "Failed";
 }
 
-/** Whether its Pods go and it makes no others for now: it is recreated, or suspended, by itself or with its JobSet. */
+/** Whether the Job's Pods go away and it creates no others for now: it is recreated or suspended. */
 export function isPaused(job: Job): boolean {
   return isRecreated(job) || job.suspended;
 }
 
-export function standingOfPod(pod: Pod, job: JobStanding): Standing {
+export function memberState(pod: Pod, job: JobState): MemberState {
   if (job === "outside") return "outside";
   if (pod.phase === "Succeeded") return "succeeded";
   if (pod.phase === "Failed") return "failed";
   return pod.deletion !== undefined || job === "ending" ? "ending" : "live";
 }
 
-/** The container runs of a Pod, each with the event that first showed it. One per container: an older one never returns. */
+/** The latest run of each worker container, with the event that first showed it. */
 export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number): ReadonlyMap<string, Run> {
   const runs = new Map(before);
   for (const { name, init, containerID, state } of pod.containers) {
@@ -54,10 +54,10 @@ export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number)
 }
 
 /**
- * The fewest restarts in place that a Pod had behind it when it took its epoch. An agent takes one epoch in its life and never
- * restarts alone, so every further epoch is one restart more. While an agent waits with its epoch the kubelet reports nothing, so one
- * that is said to run has taken an epoch. Of a Pod that had an epoch at first sight it is not known before it reports a new start, nor of one
- * whose epoch is not the next one: its group's state was lost, or somebody else wrote it.
+ * Lower bound of the Pod's restarts in place when it took its epoch. An agent takes one epoch per run and never
+ * restarts alone, so every further epoch is one more restart. A waiting agent is not reported as running, so one that
+ * is reported as running has taken an epoch. Unknown for a Pod that already had an epoch when first seen, until it
+ * reports a new start, and for a Pod whose epoch is not the next one: the status was lost, or the epoch is foreign.
  */
 export function restartsOf(pod: Pod, before: Member | undefined): number | undefined {
   const agent = agentOf(pod);
@@ -73,18 +73,18 @@ export function restartsOf(pod: Pod, before: Member | undefined): number | undef
 }
 
 /**
- * Whether a run that has ended may have done so before the Pod took its epoch. The kubelet may have a report on its way for as long as
- * the API server takes, and meanwhile the Pod has restarted, and all the others too.
+ * Whether an ended run may have ended before the Pod took its epoch. The kubelet's report may be delayed for as long as
+ * the API server is slow, and the whole group may have restarted in the meantime.
  */
 export function mayBeOld({ pod, restarts, firstSeenAt }: Member, run: Run): boolean {
-  // What the very first sight of a Pod shows may have happened in any epoch.
+  // What the first event of a Pod shows may have happened in any epoch.
   if (run.seenAt <= firstSeenAt) return true;
   return restarts === undefined ? run.seenEnded : (agentOf(pod)?.restartCount ?? restarts) < restarts;
 }
 
 /**
- * Whether every worker runs, or has succeeded, in the Pod's present epoch. A run that was known before the Pod published
- * that epoch is an earlier one, which an old status still shows.
+ * Whether every worker runs, or has succeeded, in the Pod's current epoch. A run that was known before the Pod
+ * published the epoch belongs to an earlier one, which an outdated status still shows.
  */
 export function isRunning(
   pod: Pod,

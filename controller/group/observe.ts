@@ -1,5 +1,6 @@
-// Takes what the watches deliver into the group. The only writer of a Group; decides nothing. Objects of different kinds
-// may arrive in any order (a Pod before its Job), versions of one object arrive in order. Times are milliseconds since 1970.
+// Records what the watches deliver in the group. The only writer of a Group; decides nothing. Objects of different
+// kinds may arrive in any order (a Pod before its Job); versions of one object arrive in order. Times are milliseconds
+// since 1970.
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -11,14 +12,14 @@ import {
   isPaused,
   isReady,
   isRunning,
+  jobState,
   mayBeOld,
+  memberState,
   restartsOf,
   runsOf,
-  standingOfJob,
-  standingOfPod,
-  standingOfUnknownJob,
+  unknownJobState,
 } from "./membership.ts";
-import { type Finding, findFailure } from "./pod-failure.ts";
+import { findFailure, type PodFailure } from "./pod-failure.ts";
 import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 
@@ -30,7 +31,7 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
     for (const uid of [...group.losses.keys()]) dropLoss(group, uid);
     group.suspensionSeen = false;
   } else if (JSON.stringify(stages) === JSON.stringify(known)) {
-    // The usual case. What shapes a group is immutable, except the size of an elastic JobSet.
+    // The usual case: only the size of an elastic JobSet can change the shape of a group.
     group.jobSet = jobSet;
     if (jobSet?.suspended === true) group.suspensionSeen = true;
     return;
@@ -60,7 +61,7 @@ export function forgetJob(group: Group, uid: string, now: number): void {
   if (child === undefined) return;
   leave(group, child);
   for (const member of membersOf(group, uid)) noteVanished(group, member, now);
-  excuseLosses(group, uid, () => true);
+  uncountLosses(group, uid, () => true);
   group.jobs.delete(uid);
   removeFrom(group.jobsByName, child.job.name, uid);
   placeAll(group, uid, now);
@@ -96,14 +97,14 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   if (object?.resourceVersion !== before?.resourceVersion) group.objectChangedAt = now;
   const synced = object?.status?.syncedEpoch;
   const syncedBefore = before?.status?.syncedEpoch;
-  // The first sight of an object does not tell how long its epoch has been running; only a change begins a new one.
+  // The first event of an object does not show how long its epoch has been running. Only a change starts a new one.
   if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
   for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
 }
 
-/** Remembers what was reported about a Pod, so that it is said once. */
+/** Remembers what was reported about a Pod, so that it is reported once. */
 export function noteReported(group: Group, uid: string, text: string): void {
   if (group.members.has(uid)) group.reported.set(uid, text);
 }
@@ -123,8 +124,8 @@ function leave(group: Group, child: ChildJob): void {
 
 function enter(group: Group, child: ChildJob, now: number): void {
   enterSlots(group, child);
-  // Who made the Job smaller, or suspended it, deleted its Pods; and JobSet counts itself what it makes anew.
-  excuseLosses(group, child.job.uid, (index) => isPaused(child.job) || !isInside(child.job, index));
+  // A scale-down or a suspension deletes Pods without a failure, and JobSet counts its own recreations.
+  uncountLosses(group, child.job.uid, (index) => isPaused(child.job) || !isInside(child.job, index));
   placeAll(group, child.job.uid, now);
 }
 
@@ -132,13 +133,13 @@ function placeAll(group: Group, jobUid: string, now: number): void {
   for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
 }
 
-/** What was lost at these indexes of the Job is nobody's failure. */
-function excuseLosses(group: Group, jobUid: string, excused: (index: number) => boolean): void {
+/** The losses at these indexes of the Job do not count towards the budget. */
+function uncountLosses(group: Group, jobUid: string, applies: (index: number) => boolean): void {
   for (const [uid, loss] of lossesOfJob(group, jobUid))
-    if (excused(loss.index)) keepLoss(group, uid, { ...loss, counted: false });
+    if (applies(loss.index)) keepLoss(group, uid, { ...loss, counted: false });
 }
 
-/** Whether the slot is done, or another Pod has taken it in the same epoch: then nothing is lost to the group. */
+/** Whether the slot is done, or another Pod holds it in the same epoch: then the group has lost nothing. */
 function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: number): boolean {
   if (slots.get(index)?.done === true) return true;
   const namesakes = [...(group.jobsByName.get(job.name) ?? [])];
@@ -146,7 +147,7 @@ function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: 
   return live.some((uid) => epochOf(group.members.get(uid)) === epoch);
 }
 
-/** A Pod that takes a slot in some epoch makes good what an earlier one lost in that epoch, before anything ran. */
+/** A Pod that takes a slot in an epoch repairs what an earlier Pod of the slot lost in that epoch, before it ran. */
 function supersede(group: Group, pod: Pod): void {
   const { epoch, completionIndex, controller } = pod;
   if (epoch.kind !== "present") return;
@@ -155,14 +156,15 @@ function supersede(group: Group, pod: Pod): void {
   }
 }
 
-/** A Pod is gone, and no end of it was seen, as when somebody forces its deletion. */
+/** The Pod is gone without an event that showed its end, as after a forced deletion. */
 function noteVanished(group: Group, member: Member, now: number): void {
-  const { pod, standing } = member;
-  if (standing !== "live" && (standing !== "ending" || group.losses.has(pod.uid))) return;
-  noteLoss(group, member, { cause: { reason: "PodDeleted", pod: pod.name }, counted: true, ask: "restart" }, now);
+  const { pod, state } = member;
+  if (state !== "live" && (state !== "ending" || group.losses.has(pod.uid))) return;
+  const cause = { reason: "PodDeleted", pod: pod.name } as const;
+  noteLoss(group, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
-/** Judges a Pod by what is known now, counts it, and keeps or drops the evidence it gives. */
+/** Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. */
 function place(group: Group, pod: Pod, now: number): void {
   const before = group.members.get(pod.uid);
   const child = group.jobs.get(jobOf(pod));
@@ -170,52 +172,52 @@ function place(group: Group, pod: Pod, now: number): void {
   const workers = stage?.stage.workers ?? [];
   const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
   const { jobSet } = group;
-  const job = child === undefined ? standingOfUnknownJob(pod, jobSet) : standingOfJob(child.job, jobSet, stage);
-  const standing = standingOfPod(pod, job);
+  const job = child === undefined ? unknownJobState(pod, jobSet) : jobState(child.job, jobSet, stage);
+  const state = memberState(pod, job);
   const isSameEpoch = before !== undefined && epochOf(before) === epochOf({ pod });
   const publishedAt = isSameEpoch ? before.publishedAt : group.tick;
-  const running = standing === "live" && isRunning(pod, workers, runs, publishedAt);
+  const running = state === "live" && isRunning(pod, workers, runs, publishedAt);
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const member: Member = { pod, firstSeenAt, publishedAt, restarts, runs, standing, running, ready };
+  const member: Member = { pod, firstSeenAt, publishedAt, restarts, runs, state, running, ready };
   group.members.set(pod.uid, member);
-  if (standing === "ending") group.ending.add(pod.uid);
+  if (state === "ending") group.ending.add(pod.uid);
   else group.ending.delete(pod.uid);
   tallyMember(group, member, 1);
-  if (standing === "live" || standing === "succeeded") supersede(group, pod);
-  // Without its Job a Pod proves nothing, but neither does it take back what it proved before.
+  if (state === "live" || state === "succeeded") supersede(group, pod);
+  // A Pod without its Job proves nothing new, and does not revoke what it proved before.
   if (child === undefined) return;
   const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
-  const finding = standing === "outside" ? undefined : findFailure(pod, context);
-  if (finding === undefined) dropLoss(group, pod.uid);
-  else noteLoss(group, member, finding, now);
+  const failure = state === "outside" ? undefined : findFailure(pod, context);
+  if (failure === undefined) dropLoss(group, pod.uid);
+  else noteLoss(group, member, failure, now);
 }
 
-function noteLoss(group: Group, member: Member, finding: Finding, now: number): void {
+function noteLoss(group: Group, member: Member, failure: PodFailure, now: number): void {
   const { pod } = member;
   const { completionIndex: index, epoch } = pod;
   const child = group.jobs.get(jobOf(pod));
   if (child === undefined || index === undefined || epoch.kind !== "present") return;
-  if (finding.containerID === undefined && isFilled(group, child, index, epoch.epoch)) return;
+  if (failure.containerID === undefined && isFilled(group, child, index, epoch.epoch)) return;
   const surplus = !isInside(child.job, index);
-  // Nobody will come in its place, and nothing of it ran in that epoch.
+  // No Pod replaces it, and none of its workers ran in that epoch.
   if (surplus && epoch.epoch > (group.object?.status?.syncedEpoch ?? 0)) {
     dropLoss(group, pod.uid);
     return;
   }
-  const run = [...member.runs.values()].find(({ id }) => id === finding.containerID);
+  const run = [...member.runs.values()].find(({ id }) => id === failure.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
   keepLoss(group, pod.uid, {
-    ...finding,
-    counted: finding.counted && !surplus,
+    ...failure,
+    counted: failure.counted && !surplus,
     stage: child.job.replicatedJob,
     epoch: epoch.epoch,
     job: child.job.uid,
     slot: slotName(child.job.name, index),
     index,
-    ...(finding.containerID === undefined ? {} : { runSeenAt }),
+    ...(failure.containerID === undefined ? {} : { runSeenAt }),
     at: before?.epoch === epoch.epoch ? before.at : now,
   });
 }

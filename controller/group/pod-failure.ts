@@ -1,51 +1,55 @@
-// Whether a Pod shows that its epoch has ended for the group, and who is to blame. Pure; which epoch counts, and which
-// container runs are too old to count, is for the caller to judge.
+// Whether a Pod shows that its epoch has ended, and which of its containers is to blame. Pure. The caller knows which
+// epoch that is, and which container runs are too old to count.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import { isTrue } from "../../src/api/metadata.ts";
 import { AGENT } from "../../src/api/names.ts";
 import type { ContainerStatus, Pod } from "../../src/api/pod.ts";
-import { type Ask, askOf, type ExitClasses } from "./exit-classes.ts";
+import { type ExitClasses, type RequestedAction, requestedAction } from "./exit-classes.ts";
 
-export interface Finding {
+export interface PodFailure {
   readonly cause: RestartCause;
-  /** Whether it counts towards the budget, as far as this Pod alone can tell. */
+  /** Whether it counts towards the budget, as far as this Pod alone shows. */
   readonly counted: boolean;
-  readonly ask: Ask;
-  /** The run that ended, when the Pod itself lives on: only such evidence can be stale. */
+  readonly requestedAction: RequestedAction;
+  /** The run that ended, if the Pod itself lives on. Only such evidence can be stale. */
   readonly containerID?: string;
 }
 
 export interface PodContext {
-  /** Of the Pod's workers, by their names. */
+  /** Exit classes of the Pod's workers, by container name. */
   readonly exits: Readonly<Record<string, ExitClasses>>;
-  /** The Pod's Job is being deleted, has failed or is suspended: JobSet counts itself what it recreates, and a suspension is no failure. */
+  /**
+   * The Pod's Job is deleted, failed or suspended. JobSet counts its own recreations; a suspension is not a failure.
+   */
   readonly jobEnds: boolean;
 }
 
-export function findFailure(pod: Pod, context: PodContext): Finding | undefined {
+export function findFailure(pod: Pod, context: PodContext): PodFailure | undefined {
   const ended = failedWorker(pod, context.exits);
   const where = { pod: pod.name, ...(ended === undefined ? {} : { container: ended.name, exitCode: ended.exitCode }) };
   if (pod.phase === "Failed" || pod.deletion !== undefined) {
-    // First, as in podFailurePolicy: what a preempted worker exits with is not its program's verdict.
+    // Checked first, as podFailurePolicy does: the exit code of a preempted worker says nothing about its program.
     if (isTrue(pod.conditions, "DisruptionTarget"))
-      return { cause: { reason: "Disruption", ...where }, counted: false, ask: "restart" };
+      return { cause: { reason: "Disruption", ...where }, counted: false, requestedAction: "restart" };
     const counted = !context.jobEnds;
-    if (pod.deletion === undefined)
-      return { cause: { reason: "PodFailed", ...where }, counted, ask: ended?.ask ?? "restart" };
-    // Its Job fails with it, if podFailurePolicy says so, and then there is nothing to restart.
-    if (ended?.ask === "fail") return undefined;
-    return { cause: { reason: "PodDeleted", ...where }, counted, ask: "restart" };
+    if (pod.deletion === undefined) {
+      const action = ended?.requestedAction ?? "restart";
+      return { cause: { reason: "PodFailed", ...where }, counted, requestedAction: action };
+    }
+    // The Job may fail with this Pod by its podFailurePolicy, and then there is nothing to restart.
+    if (ended?.requestedAction === "fail") return undefined;
+    return { cause: { reason: "PodDeleted", ...where }, counted, requestedAction: "restart" };
   }
-  if (ended === undefined || (ended.ask !== "restart" && !agentRuns(pod))) return undefined;
+  if (ended === undefined || (ended.requestedAction !== "restart" && !agentRuns(pod))) return undefined;
   return {
     cause: { reason: "ContainerExited", ...where },
     counted: true,
-    ask: ended.ask,
+    requestedAction: ended.requestedAction,
     ...(ended.containerID === undefined ? {} : { containerID: ended.containerID }),
   };
 }
 
-/** Without its agent the Pod restarts in place, and the code is that of the signal which ended the worker for it. */
+/** Without a running agent the Pod is restarting in place, and the exit code is that of the signal that stopped it. */
 function agentRuns(pod: Pod): boolean {
   return agentOf(pod)?.state.kind === "running";
 }
@@ -57,30 +61,34 @@ export function agentOf({ containers }: Pod): ContainerStatus | undefined {
 interface FailedWorker {
   readonly name: string;
   readonly exitCode: number;
-  readonly ask: Ask;
+  readonly requestedAction: RequestedAction;
   readonly containerID: string | undefined;
   readonly finishedAt: string;
 }
 
-/** Of several the one whose code asks for most, and of those the one that ended first: others often fail because of it. */
+/**
+ * Picks the container whose exit code requests the strongest action; among equals the first, which often takes others
+ * with it.
+ */
 function failedWorker(pod: Pod, exits: PodContext["exits"]): FailedWorker | undefined {
   let first: FailedWorker | undefined;
   for (const { name, containerID, state } of workerStatuses(pod, Object.keys(exits))) {
     const classes = exits[name];
     if (state.kind !== "terminated" || classes === undefined) continue;
-    const ask = askOf(classes, state.exitCode);
-    if (ask === undefined) continue;
+    const action = requestedAction(classes, state.exitCode);
+    if (action === undefined) continue;
     const { exitCode, finishedAt = "" } = state;
-    const worker = { name, exitCode, ask, containerID, finishedAt };
-    if (first === undefined || isBefore(worker, first)) first = worker;
+    const worker = { name, exitCode, requestedAction: action, containerID, finishedAt };
+    if (first === undefined || isToBlameBefore(worker, first)) first = worker;
   }
   return first;
 }
 
-const WEIGHT: Readonly<Record<Ask, number>> = { restart: 0, recreate: 1, fail: 2 };
+const STRENGTH: Readonly<Record<RequestedAction, number>> = { restart: 0, recreate: 1, fail: 2 };
 
-function isBefore(a: FailedWorker, b: FailedWorker): boolean {
-  return WEIGHT[a.ask] === WEIGHT[b.ask] ? a.finishedAt < b.finishedAt : WEIGHT[a.ask] > WEIGHT[b.ask];
+function isToBlameBefore(a: FailedWorker, b: FailedWorker): boolean {
+  const difference = STRENGTH[a.requestedAction] - STRENGTH[b.requestedAction];
+  return difference === 0 ? a.finishedAt < b.finishedAt : difference > 0;
 }
 
 export function workerStatuses(pod: Pod, workers: readonly string[]): readonly ContainerStatus[] {

@@ -1,22 +1,22 @@
-// Counts slots and live Pods per stage, by adding and taking away what one Pod or one Job contributes.
+// Counts the slots and live Pods of each stage, by adding and removing what one Pod or one Job contributes.
 import type { Job } from "../../src/api/job.ts";
 import type { ChildJob, Group, Member, Slot, StageTally } from "./group.ts";
-import { standingOfJob } from "./membership.ts";
+import { jobState } from "./membership.ts";
 
 type Sign = 1 | -1;
 
-/** A slot as people and the history call it: the Job's name and the index. */
+/** The name of a slot in messages and in the history: the Job's name and the completion index. */
 export function slotName(job: string | undefined, index: number | undefined): string {
   return `${job ?? ""}/${index ?? ""}`;
 }
 
-/** Adds or takes away one Pod. Taken away with the very member that was added, nothing of it remains. */
+/** Adds or removes one Pod. Removing the same member that was added restores the counts. */
 export function tallyMember(group: Group, member: Member, sign: Sign): void {
-  const { pod, standing } = member;
+  const { pod, state } = member;
   const child = group.jobs.get(pod.controller?.uid ?? "");
   const tally = child === undefined ? undefined : group.stages.get(child.job.replicatedJob);
   if (child === undefined || tally === undefined) return;
-  switch (standing) {
+  switch (state) {
     case "live":
       tallyEpoch(tally, member, sign);
       tally.running += member.running ? sign : 0;
@@ -30,7 +30,7 @@ export function tallyMember(group: Group, member: Member, sign: Sign): void {
       tally.ending += sign;
       return;
     case "succeeded":
-      // Not taken back when the Pod goes: its index stays done.
+      // Not undone when the Pod goes away: its index stays done.
       changeSlot(group, child, pod.completionIndex, (slot) => {
         slot.done = true;
       });
@@ -53,12 +53,12 @@ function tallyEpoch(tally: StageTally, { pod }: Member, sign: Sign): void {
 }
 
 /**
- * Counts a Job and its slots, once its Pods are taken away. Of a Job that is not of the group nothing is looked at: the Jobs of all JobSets
- * of a cluster are seen, and one that is not Indexed may have two thousand million slots.
+ * Counts a Job and its slots; its Pods must have been removed before. A Job outside the group is not looked at: the
+ * watch delivers the Jobs of all JobSets, and a Job that is not Indexed may have two billion slots.
  */
 export function enterSlots(group: Group, child: ChildJob): void {
   const { job } = child;
-  if (standingOfJob(job, group.jobSet, group.stages.get(job.replicatedJob)) === "outside") return;
+  if (jobState(job, group.jobSet, group.stages.get(job.replicatedJob)) === "outside") return;
   const done = job.outcome === "Complete" ? [{ first: 0, last: job.parallelism - 1 }] : job.completedIndexes;
   for (const { first, last } of done) {
     for (let index = first; index <= last && index < job.parallelism; index += 1) slotAt(child, index).done = true;
@@ -78,24 +78,24 @@ export function leaveSlots(group: Group, child: ChildJob): void {
   for (const slot of countedSlots(child)) addSlot(tally, slot, -1);
 }
 
-/** A Job that was made smaller has fewer. */
+/** A Job that was scaled down has fewer slots than it had Pods. */
 function countedSlots({ job, slots }: ChildJob): readonly Slot[] {
   return [...slots].filter(([index]) => isInside(job, index)).map(([, slot]) => slot);
 }
 
-/** Whether the Job has such a slot. A Pod beyond is one that the Job controller is about to delete. */
+/** Whether the Job has a slot with this index. The Job controller is about to delete a Pod beyond it. */
 export function isInside({ parallelism }: Job, index: number): boolean {
   return index < parallelism;
 }
 
-/** Pods that run at the same time when the stage is complete: of the Jobs that are there, and of those that JobSet will make. */
+/** Pods of the complete stage: those of the Jobs that exist, and of those that JobSet has yet to create. */
 export function expectedSlots({ stage, startedJobs, startedSlots }: StageTally): number {
   return startedSlots + Math.max(0, stage.jobs - startedJobs) * stage.podsPerJob;
 }
 
 function countingTally(group: Group, { job }: ChildJob): StageTally | undefined {
   const tally = group.stages.get(job.replicatedJob);
-  return standingOfJob(job, group.jobSet, tally) === "counts" ? tally : undefined;
+  return jobState(job, group.jobSet, tally) === "counts" ? tally : undefined;
 }
 
 function changeSlot(group: Group, child: ChildJob, index: number | undefined, change: (slot: Slot) => void): void {

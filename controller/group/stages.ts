@@ -1,5 +1,5 @@
-// A JobSet's replicatedJobs as stages of one group: who takes part, how many slots each has, and what must come first. Pure.
-
+// The replicatedJobs of a JobSet as stages of one group: which take part, how many slots they have, and which stages
+// must be ready or complete before. Pure.
 import { hasAgent } from "../../src/api/agent-container.ts";
 import type { Dependency, JobSet, ReplicatedJob } from "../../src/api/jobset.ts";
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
@@ -8,13 +8,13 @@ import { type ExitClasses, exitClassesOf } from "./exit-classes.ts";
 export interface Stage {
   readonly name: string;
   readonly jobs: number;
-  /** Pods of each Job, as JobSet makes it. */
+  /** Pods of each Job as JobSet creates it. */
   readonly podsPerJob: number;
-  /** Whether its Pods carry an agent. One without keeps no epoch, but others may wait for it. */
+  /** Whether its Pods carry an agent. A stage without agents has no epochs, but other stages may depend on it. */
   readonly participates: boolean;
   /** Names of the containers whose failure restarts the group. */
   readonly workers: readonly string[];
-  /** What their exit codes ask for, by their names. */
+  /** Exit classes of the workers, by container name. */
   readonly exits: Readonly<Record<string, ExitClasses>>;
   /** What JobSet waits for before it starts the stage. */
   readonly prerequisites: readonly Dependency[];
@@ -37,7 +37,7 @@ export function stagesOf(jobSet: JobSet): readonly Stage[] {
   });
 }
 
-/** The finished template says best who is a worker: injection put this rule on exactly those. */
+/** Injection puts a RestartAllContainers rule on exactly the workers, so the injected template identifies them. */
 function exitsOf(podSpec: Fields, jobSpec: Fields): Readonly<Record<string, ExitClasses>> {
   const workers = asList(podSpec["containers"])
     .map(asMap)
@@ -49,7 +49,7 @@ function exitsOf(podSpec: Fields, jobSpec: Fields): Readonly<Record<string, Exit
   );
 }
 
-/** InOrder is a chain of Ready dependencies; the API forbids both forms in one JobSet. */
+/** InOrder is a chain of Ready dependencies. The API does not allow both forms in one JobSet. */
 function prerequisitesOf(jobSet: JobSet, replicatedJob: ReplicatedJob, position: number): readonly Dependency[] {
   if (jobSet.startupOrder !== "InOrder") return replicatedJob.dependsOn;
   return jobSet.replicatedJobs.slice(0, position).map(({ name }) => ({ name, status: "Ready" }));

@@ -1,68 +1,75 @@
-// The order in which stages start: which of them are due, which stay held when a new epoch begins, and when a held one is
-// let go. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and `heldStages` keeps it. Pure.
+// The order in which stages start: which stages an epoch waits for, which are held when it starts, and when a held
+// stage is released. JobSet keeps the order when it creates Jobs; after a restart in place all Pods exist already, and
+// status.heldStages keeps it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Dependency } from "../../src/api/jobset.ts";
 import { type Group, participants, type StageTally } from "./group.ts";
 import { expectedSlots } from "./slots.ts";
+import type { Stage } from "./stages.ts";
 
 /**
- * Stages whose Pods must all be there before an epoch begins: started ones, and those that JobSet starts next. A Job that somebody
- * deleted JobSet makes anew only when its turn has come again, and so never before the epoch begins.
+ * Stages whose Pods must all be at the barrier before an epoch starts: stages whose Jobs all exist, and those that
+ * JobSet starts next. If a Job of a later stage was deleted, JobSet recreates it only after the epoch has started.
  */
 export function dueStages(group: Group): readonly StageTally[] {
   return participants(group).filter(
-    ({ stage, startedJobs }) =>
-      startedJobs >= stage.jobs || stage.prerequisites.every((prerequisite) => isOver(group, prerequisite)),
+    ({ stage, startedJobs }) => startedJobs >= stage.jobs || everyPrerequisite(group, stage, isMetForGood),
   );
 }
 
-/** When an epoch begins no worker of it runs yet, so only what is over for good lets a later stage start with the first. */
-export function heldAtSync(group: Group): readonly string[] {
+/** No worker runs when an epoch starts, so only prerequisites that are met for good let a later stage start with it. */
+export function stagesHeldAtSync(group: Group): readonly string[] {
   return participants(group)
-    .filter(({ stage }) => !stage.prerequisites.every((prerequisite) => isOver(group, prerequisite)))
+    .filter(({ stage }) => !everyPrerequisite(group, stage, isMetForGood))
     .map(({ stage }) => stage.name);
 }
 
-/** Held stages whose turn has come, and whose Pods all wait at the synced epoch. */
-export function releasable(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly string[] {
+/** Held stages whose prerequisites are met, and whose Pods all wait at the synced epoch. */
+export function releasableStages(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly string[] {
   return heldStages.filter((name) => {
     const tally = group.stages.get(name);
-    // No such stage: nobody waits for it to be let go.
+    // The stage was removed, so there is nothing to hold.
     if (tally === undefined) return true;
-    return (
-      isComplete(tally, syncedEpoch) && tally.stage.prerequisites.every((prerequisite) => isMet(group, prerequisite))
-    );
+    return isComplete(tally, syncedEpoch) && everyPrerequisite(group, tally.stage, isMet);
   });
 }
 
-/** Held stages whose Pods should come by now, and are not all there: nobody else holds them up. */
-export function unfilled(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly StageTally[] {
+/** Held stages that only wait for their own Pods. */
+export function unfilledStages(group: Group, { heldStages, syncedEpoch }: InPlaceRestartStatus): readonly StageTally[] {
   return participants(group).filter(
     (tally) =>
       heldStages.includes(tally.stage.name) &&
       !isComplete(tally, syncedEpoch) &&
-      (tally.startedJobs > 0 || tally.stage.prerequisites.every((prerequisite) => isMet(group, prerequisite))),
+      (tally.startedJobs > 0 || everyPrerequisite(group, tally.stage, isMet)),
   );
 }
 
-/** Every slot is done or holds a Pod at this epoch, and no other Pod of the stage may still run. */
+/** Every slot is done or holds a Pod at this epoch, and no Pod of the stage may still run in another one. */
 export function isComplete(tally: StageTally, epoch: number): boolean {
   return tally.occupied >= expectedSlots(tally) && isTogether(tally, epoch);
 }
 
-/** Whoever is there is at this epoch. */
+/** Every Pod that exists is at this epoch. */
 export function isTogether({ epochs, unpublished, ending }: StageTally, epoch: number): boolean {
   return unpublished === 0 && ending === 0 && [...epochs.keys()].every((other) => other === epoch);
 }
 
+function everyPrerequisite(
+  group: Group,
+  { prerequisites }: Stage,
+  holds: (group: Group, prerequisite: Dependency) => boolean,
+): boolean {
+  return prerequisites.every((prerequisite) => holds(group, prerequisite));
+}
+
 function isMet(group: Group, prerequisite: Dependency): boolean {
-  if (isOver(group, prerequisite)) return true;
+  if (isMetForGood(group, prerequisite)) return true;
   const tally = group.stages.get(prerequisite.name);
   return prerequisite.status === "Ready" && tally !== undefined && tally.ready + tally.done >= expectedSlots(tally);
 }
 
-/** Met whatever restarts: everything in the stage has succeeded, or the stage does not restart with the group. */
-function isOver(group: Group, { name, status }: Dependency): boolean {
+/** A restart cannot undo it: the whole stage has succeeded, or the stage does not restart with the group. */
+function isMetForGood(group: Group, { name, status }: Dependency): boolean {
   const tally = group.stages.get(name);
   if (tally === undefined) return true;
   if (tally.stage.participates) return tally.done >= expectedSlots(tally);

@@ -1,5 +1,5 @@
-// The rules of the controller in the order in which they are asked. The first one that applies decides; the rest wait for
-// the next look at the group. Order matters, so every rule says why it stands where it stands. Pure.
+// The rules of the controller in the order in which they are asked. The first one that applies decides; the rest wait
+// for the next look at the group. Order matters, so every rule says why it stands where it stands. Pure.
 import { adoptPodEpochs } from "./adopt-pod-epochs.ts";
 import { closeWhenSuspended } from "./close-when-suspended.ts";
 import { endEpoch } from "./end-epoch.ts";
@@ -42,7 +42,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "adopt-pod-epochs",
-    why: "The rules below compare Pods with the recorded epochs, so epochs that lag behind the Pods are corrected first.",
+    why: "The rules below compare Pods with the recorded epochs, so epochs that lag behind are corrected first.",
     apply: adoptPodEpochs,
   },
   {
@@ -77,12 +77,12 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "enforce-budget",
-    why: "When every Pod is back the cause is final: a restart beyond the budget fails the JobSet instead of starting it.",
+    why: "When every Pod is back the cause is final, so a restart beyond the budget fails the JobSet now.",
     apply: enforceBudget,
   },
   {
     name: "hold-barrier",
-    why: "The back-off delays only a restart that is allowed and complete, so it is checked right before the barrier lifts.",
+    why: "The back-off delays only a restart that is allowed and complete, so it comes right before the barrier lifts.",
     apply: holdBarrier,
   },
   {

@@ -4,7 +4,7 @@ import { backoffOf } from "../escalation/backoff.ts";
 import { budgetOf, isSpent } from "../escalation/budget.ts";
 import { rungFor } from "../escalation/ladder.ts";
 import { streakWith } from "../escalation/streak.ts";
-import { findLost } from "../group/blame.ts";
+import { findBlame } from "../group/blame.ts";
 import { epochRuns } from "../group/epochs.ts";
 import { timestamp } from "../status/conditions.ts";
 import { describeCause, withRecord } from "../status/history.ts";
@@ -15,12 +15,12 @@ import { failOverBudget } from "./spend-budget.ts";
 /** Ends the running epoch for the whole group at the first sign that it has ended for one Pod. */
 export function endEpoch({ group, jobSet, status, now, policy, rule }: Context): Step | undefined {
   if (!epochRuns(status)) return undefined;
-  const blame = findLost(group, status, now);
+  const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
-  const { cause, at, slot } = blame;
+  const { cause, at, blamed } = blame;
   const counted = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
   const failed = counted && isFailure(cause);
-  const streak = streakWith(status, failed ? slot?.name : undefined, at, policy.progressAfter);
+  const streak = streakWith(status, failed ? blamed?.slot : undefined, at, policy.progressAfter);
   const budget = budgetOf(jobSet, status.restarts);
   const record: RestartRecord & { readonly rule: string } = {
     cause,
@@ -34,8 +34,8 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   // A deletion may turn out to be a suspension, so only a certain failure fails the JobSet here; see enforce-budget.
   if (counted && isCertain(cause) && isSpent(budget))
     return failOverBudget(jobSet, withRecord(status, record), describeCause(cause), now);
-  const action = failed && !isSpent(budget) ? rungFor(blame.ask, streak, jobSet, policy) : "RestartInPlace";
-  const target = action === "RecreatePod" ? slot?.pod : action === "RecreateJobSet" ? slot?.job : undefined;
+  const action = failed && !isSpent(budget) ? rungFor(blame.requestedAction, streak, jobSet, policy) : "RestartInPlace";
+  const target = action === "RecreatePod" ? blamed?.pod : action === "RecreateJobSet" ? blamed?.job : undefined;
   const delay = failed ? backoffOf(streak, policy) : 0;
   const recorded = withRecord(status, {
     ...record,

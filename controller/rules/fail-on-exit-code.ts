@@ -15,7 +15,9 @@ export function failOnExitCode({ group, jobSet, status, now, rule }: Context): S
   const open = openRecord(status);
   // Recorded before, but the JobSet has not failed yet: retry.
   if (open?.action === "FailJobSet") return { status, notices: [], failure: failureFor(jobSet, open.cause) };
-  const loss = [...group.losses.values()].find((each) => each.ask === "fail" && isProof(group, each, status, now));
+  const loss = [...group.losses.values()].find(
+    (each) => each.requestedAction === "fail" && isProof(group, each, status, now),
+  );
   if (loss === undefined) return undefined;
   const { cause } = loss;
   const failure = failureFor(jobSet, cause);

@@ -1,5 +1,5 @@
 // The start of an epoch: the barrier is lifted for every Pod at once. Pure.
-import { heldAtSync } from "../group/startup-order.ts";
+import { stagesHeldAtSync } from "../group/startup-order.ts";
 import { timestamp } from "../status/conditions.ts";
 import { amendRecord, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
@@ -17,5 +17,5 @@ export function liftBarrier(context: Context): Step | undefined {
       ? status
       : amendRecord(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
   const restarts = status.restarts + (record?.counted === true ? 1 : 0);
-  return { status: { ...recorded, syncedEpoch: epoch, heldStages: heldAtSync(group), restarts }, notices: [] };
+  return { status: { ...recorded, syncedEpoch: epoch, heldStages: stagesHeldAtSync(group), restarts }, notices: [] };
 }

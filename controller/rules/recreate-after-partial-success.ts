@@ -1,7 +1,7 @@
-// A Pod fails after other Pods of its replicatedJob have succeeded. The ranks of a collective start together: the Pods that
-// are left would wait forever for the ones that are done. So JobSet recreates everything, as it does without reprise. If it
-// has no recreation left it fails, as without reprise, even if the group has budget left. Pods that can finish without
-// each other set on-partial-success to `continue`. Pure.
+// A Pod fails after other Pods of its replicatedJob have succeeded. The ranks of a collective start together: the Pods
+// that are left would wait forever for the ones that are done. So JobSet recreates everything, as it does without
+// reprise. If it has no recreation left it fails, as without reprise, even if the group has budget left. Pods that can
+// finish without each other set on-partial-success to `continue`. Pure.
 import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -42,8 +42,8 @@ function outlook(jobSet: JobSet): string {
 }
 
 /**
- * A lost status or a resumption is not a failure. A disruption is not charged to any budget, so it must not fail a JobSet
- * without recreations: there the evicted Pod starts again on its own, as it does without reprise.
+ * A lost status or a resumption is not a failure. A disruption is not charged to any budget, so it must not fail a
+ * JobSet without recreations: there the evicted Pod starts again on its own, as it does without reprise.
  */
 function needsRecreation({ counted, cause }: RestartRecord, jobSet: JobSet): boolean {
   return counted || (ENDS_A_RANK.has(cause.reason) && mayRecreate(jobSet));

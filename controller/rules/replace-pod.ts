@@ -11,7 +11,7 @@ export function replacePod({ group, status, now }: Context): Step | undefined {
   const record = openRecord(status);
   const failed = record === undefined ? [] : podsToRecreate(group, record, status, now);
   const replaced = [...failed, ...podsBlockedByForeignEpoch(group, status)];
-  const { pod } = replaced.find(({ standing }) => standing === "live") ?? {};
+  const { pod } = replaced.find(({ state }) => state === "live") ?? {};
   if (pod === undefined) return undefined;
   const { name, uid } = pod;
   return { status, notices: [], removal: { kind: "delete-pod", pod: { name, uid } } };
@@ -25,7 +25,7 @@ function podsToRecreate(
   now: number,
 ): readonly Member[] {
   const requested = [...group.losses]
-    .filter(([, loss]) => loss.ask === "recreate" && isProof(group, loss, status, now))
+    .filter(([, loss]) => loss.requestedAction === "recreate" && isProof(group, loss, status, now))
     .map(([uid]) => uid);
   const uids = action === "RecreatePod" && target !== undefined ? [target, ...requested] : requested;
   return uids.flatMap((uid) => group.members.get(uid) ?? []);

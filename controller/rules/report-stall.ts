@@ -1,9 +1,9 @@
-// A barrier that is not lifted, or a stage whose Pods never arrive: after a minute users are told which Pods are missing,
-// and why. Pure.
+// A barrier that is not lifted, or a stage whose Pods never arrive: after a minute users are told which Pods are
+// missing, and why. Pure.
 import type { JobSet } from "../../src/api/jobset.ts";
 import { backoffEndsAt } from "../escalation/backoff.ts";
 import type { Group } from "../group/group.ts";
-import { dueStages, unfilled } from "../group/startup-order.ts";
+import { dueStages, unfilledStages } from "../group/startup-order.ts";
 import { describeAwaited, describeMissing } from "../status/awaited-pods.ts";
 import { CONDITION, isStalled, STALL, withCondition } from "../status/conditions.ts";
 import type { EventReason } from "../status/event-reasons.ts";
@@ -43,7 +43,7 @@ function barrierStall(group: Group, { syncedEpoch }: Status): Stall {
 }
 
 function stageStall(group: Group, status: Status): Stall {
-  const stages = unfilled(group, status);
+  const stages = unfilledStages(group, status);
   const message = describeMissing(group, stages, status.syncedEpoch);
   const names = stages.map(({ stage }) => stage.name).join(", ");
   return { reason: STALL.stageWaits, message, event: "StageStalled", note: `waiting to start ${names}, ${message}` };

@@ -89,7 +89,7 @@ export class Reconciler {
       },
       deletePod: async (owner, pod) => {
         await fencedWrites.deletePod(owner, pod, signal);
-        expect(({ members }) => members.get(pod.uid)?.standing !== "live");
+        expect(({ members }) => members.get(pod.uid)?.state !== "live");
       },
       failJob: async (owner, { name, uid }) => {
         await fencedWrites.failJob(owner, { name, uid }, signal);

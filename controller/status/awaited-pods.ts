@@ -1,32 +1,30 @@
-// Who keeps a group or a stage of it waiting, and why, in words for people. Looks at every Pod: only for a wait that has
-// stalled. Pure.
+// Which Pods a group or a stage waits for, and why, as text for users. Goes through every Pod, so it is used only after
+// a wait has stalled. Pure.
 import type { Pod } from "../../src/api/pod.ts";
 import { type ChildJob, type Group, participants, type StageTally } from "../group/group.ts";
 import { clip } from "./clip.ts";
 
-/** As many as fit into an Event's 1 KB note, or a condition of the same length, with a reason each. */
+/** As many as fit with their reasons into an Event note or a condition message, both limited to 1024 characters. */
 const MAX_NAMED = 5;
 
-/**
- * Characters of all reasons together, so that every name stays readable: 1024 without five names (a Job cuts those of its Pods to 63
- * characters) and the words around them.
- */
+/** Characters for all reasons together: 1024 minus five names, of 63 characters each, and the words around them. */
 const REASONS_LENGTH = 600;
 
 interface Missing {
-  readonly who: string;
+  /** A Pod, a slot without a Pod, or a number of Jobs. */
+  readonly what: string;
   readonly why: string;
 }
 
-/** Of a group at its barrier: also who has to end, or to come to the next epoch, before it begins, although he has no place in it yet. */
+/** For a group at its barrier: also the Pods that must terminate, or that a later stage has in an earlier epoch. */
 export function describeAwaited(group: Group, due: readonly StageTally[], epoch: number): string {
   const slots = missingSlots(group, due, epoch);
-  const named = new Set(slots.map(({ who }) => who));
-  const others = [...ending(group), ...stragglers(group, due, epoch)].filter(({ who }) => !named.has(who));
+  const named = new Set(slots.map(({ what }) => what));
+  const others = [...ending(group), ...stragglers(group, due, epoch)].filter(({ what }) => !named.has(what));
   return describe([...others, ...absentJobs(due), ...slots]);
 }
 
-/** Such as "2 missing: train-workers-0-1-x (unschedulable: 0/4 nodes are available), job train-workers-1 index 3 (no Pod yet)". */
+/** For example "2 missing: train-0-1-x (Unschedulable: 0/4 nodes are available), job train-1 index 3 (no Pod yet)". */
 export function describeMissing(group: Group, stages: readonly StageTally[], epoch: number): string {
   return describe([...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
 }
@@ -34,24 +32,24 @@ export function describeMissing(group: Group, stages: readonly StageTally[], epo
 function describe(missing: readonly Missing[]): string {
   const first = missing.slice(0, MAX_NAMED);
   const share = Math.floor(REASONS_LENGTH / Math.max(1, first.length));
-  const named = first.map(({ who, why }) => `${who} (${clip(why, share)})`).join(", ");
+  const named = first.map(({ what, why }) => `${what} (${clip(why, share)})`).join(", ");
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : "";
   return `${missing.length} missing: ${named}${more}`;
 }
 
-/** Of a Job that is gone nobody replaces them; and who deletes a Job may leave its Pods running. */
+/** Deleting a Job may leave its Pods running, and then no controller deletes or replaces them. */
 function ending(group: Group): Missing[] {
   return [...group.ending].flatMap((uid) => {
     const pod = group.members.get(uid)?.pod;
     if (pod === undefined) return [];
     const stays = group.jobs.has(pod.controller?.uid ?? "") ? "still runs, and its Job ends" : ORPHANED;
-    return { who: pod.name, why: pod.deletion === undefined ? stays : terminating(pod) };
+    return { what: pod.name, why: pod.deletion === undefined ? stays : terminating(pod) };
   });
 }
 
 const ORPHANED = "its Job is gone and it still runs: delete it";
 
-/** Pods of stages whose turn comes later: they may wait for the rest of their stage, but not in an epoch that has ended. */
+/** Pods of stages that start later. They need not be complete, but none may be left in an epoch that has ended. */
 function stragglers(group: Group, due: readonly StageTally[], epoch: number): Missing[] {
   const later = new Set(
     participants(group)
@@ -59,9 +57,9 @@ function stragglers(group: Group, due: readonly StageTally[], epoch: number): Mi
       .map(({ stage }) => stage.name),
   );
   if (later.size === 0) return [];
-  return [...group.members.values()].flatMap(({ pod, standing }) => {
-    const why = standing === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
-    return why === undefined ? [] : { who: pod.name, why };
+  return [...group.members.values()].flatMap(({ pod, state }) => {
+    const why = state === "live" && later.has(pod.replicatedJob) ? reasonFor(pod, epoch) : undefined;
+    return why === undefined ? [] : { what: pod.name, why };
   });
 }
 
@@ -69,7 +67,7 @@ function absentJobs(stages: readonly StageTally[]): Missing[] {
   return stages
     .filter(({ stage, startedJobs }) => startedJobs < stage.jobs)
     .map(({ stage, startedJobs }) => ({
-      who: `${stage.jobs - startedJobs} Jobs of ${stage.name}`,
+      what: `${stage.jobs - startedJobs} Jobs of ${stage.name}`,
       why: "not created by JobSet yet",
     }));
 }
@@ -86,12 +84,12 @@ function missingSlots(group: Group, stages: readonly StageTally[], epoch: number
   return missing;
 }
 
-/** Those that are there, or have to end first. */
+/** Live Pods, and Pods that must terminate first. */
 function podsByIndex(group: Group, { job }: ChildJob): ReadonlyMap<number, readonly Pod[]> {
   const byIndex = new Map<number, Pod[]>();
   for (const uid of group.podsByJob.get(job.uid) ?? []) {
-    const { pod, standing } = group.members.get(uid) ?? {};
-    if (pod?.completionIndex === undefined || (standing !== "live" && standing !== "ending")) continue;
+    const { pod, state } = group.members.get(uid) ?? {};
+    if (pod?.completionIndex === undefined || (state !== "live" && state !== "ending")) continue;
     const known = byIndex.get(pod.completionIndex);
     if (known === undefined) byIndex.set(pod.completionIndex, [pod]);
     else known.push(pod);
@@ -101,10 +99,10 @@ function podsByIndex(group: Group, { job }: ChildJob): ReadonlyMap<number, reado
 
 function missingSlot({ job, slots }: ChildJob, index: number, pods: readonly Pod[], epoch: number): Missing[] {
   if (slots.get(index)?.done === true) return [];
-  if (pods.length === 0) return [{ who: `job ${job.name} index ${index}`, why: "no Pod yet" }];
+  if (pods.length === 0) return [{ what: `job ${job.name} index ${index}`, why: "no Pod yet" }];
   return pods.flatMap((pod) => {
     const why = reasonFor(pod, epoch);
-    return why === undefined ? [] : { who: pod.name, why };
+    return why === undefined ? [] : { what: pod.name, why };
   });
 }
 
@@ -124,5 +122,5 @@ function terminating({ node }: Pod): string {
   return `terminating on ${node ?? "no node"}`;
 }
 
-/** What a container waits for in any start. */
+/** Reasons of a waiting container in any normal start. */
 const STARTING: ReadonlySet<string> = new Set(["", "PodInitializing", "ContainerCreating", "RestartingAllContainers"]);

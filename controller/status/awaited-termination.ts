@@ -1,5 +1,6 @@
-// Which Pod keeps a group waiting because it does not end (KEP-3939: its replacement comes only afterwards), said as soon as it is
-// worth telling: at once on an unreachable node, else when the grace period is over and the kubelet had time to report. Pure.
+// The Pod that a group waits for because it does not terminate (KEP-3939: the Job creates the replacement only
+// afterwards). Reported at once on an unreachable node, otherwise when the grace period is over and the kubelet had
+// time to report. Pure.
 import type { Pod } from "../../src/api/pod.ts";
 import type { Group } from "../group/group.ts";
 import { judgeStuckPod } from "../stuck-pods/decide.ts";
@@ -13,9 +14,9 @@ export interface AwaitedTermination {
   readonly message: string;
 }
 
-/** The longest awaited Pod. The text does not change while nothing happens. */
+/** The Pod that is overdue longest. The text stays the same while nothing happens, so that it causes no writes. */
 export function awaitedTermination(group: Group, now: number): AwaitedTermination | undefined {
-  const awaited = terminating(group).filter((pod) => isLost(group, pod) || overdueAt(pod) <= now);
+  const awaited = terminating(group).filter((pod) => isOnUnreachableNode(group, pod) || overdueAt(pod) <= now);
   const [first] = awaited.sort((a, b) => endOfGrace(a) - endOfGrace(b) || (a.name < b.name ? -1 : 1));
   if (first === undefined) return undefined;
   const { surroundings } = group;
@@ -23,13 +24,15 @@ export function awaitedTermination(group: Group, now: number): AwaitedTerminatio
   const since = unreachable?.since === undefined ? "" : ` since ${unreachable.since}`;
   const where = `on node ${first.node ?? "none"}${unreachable === undefined ? "" : `, which is unreachable${since}`}`;
   const more = awaited.length === 1 ? "" : `; ${awaited.length - 1} more like it`;
+  const wait = `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}`;
+  const outlook = explainVerdict(judgeStuckPod(first, surroundings, now), first);
   return {
     reason: unreachable === undefined ? "GracePeriodOver" : "NodeUnreachable",
-    message: `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}; ${explainVerdict(judgeStuckPod(first, surroundings, now), first)}${more}`,
+    message: `${wait}; ${outlook}${more}`,
   };
 }
 
-/** When a Pod that is still in time becomes worth telling. Milliseconds since 1970. */
+/** When the next Pod becomes overdue, in milliseconds since 1970. */
 export function overdueNext(group: Group, now: number): number | undefined {
   const times = terminating(group)
     .map(overdueAt)
@@ -37,7 +40,7 @@ export function overdueNext(group: Group, now: number): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** When the deletion was asked for. */
+/** When the deletion was requested. */
 export function terminatingSince(pod: Pod): string {
   return wholeSeconds(endOfGrace(pod) - (pod.deletion?.graceSeconds ?? 0) * 1_000);
 }
@@ -49,7 +52,7 @@ function terminating(group: Group): Pod[] {
   });
 }
 
-function isLost(group: Group, { node }: Pod): boolean {
+function isOnUnreachableNode(group: Group, { node }: Pod): boolean {
   return group.surroundings.unreachable.has(node ?? "");
 }
 

@@ -1,4 +1,4 @@
-// Every reason of an Event that the controller records, with what it means: alerts and docs/operations.md go by these. Pure.
+// Every Event reason that the controller records, and its meaning. Alerts and docs/operations.md rely on them. Pure.
 
 export interface EventText {
   readonly on: "JobSet" | "Pod";
@@ -6,70 +6,71 @@ export interface EventText {
   readonly meaning: string;
 }
 
-/** In the order of a group's life. Nothing here may be renamed once released: users' alerts know the names. */
+/** In the order of a group's life. Released names never change: users' alerts rely on them. */
 export const EVENT_TEXTS = {
   NotInjected: {
     on: "JobSet",
     type: "Warning",
-    meaning: "It is opted in, but was created without injection: it does not restart in place.",
+    meaning: "The JobSet is opted in, but was created without injection. It does not restart in place.",
   },
   RestartingInPlace: {
     on: "JobSet",
     type: "Warning",
     meaning:
-      "An epoch has ended. The note names the Pod, the container and its exit code, and which restart of the budget it is.",
+      "The epoch has ended and the group restarts in place. " +
+      "The note names the Pod, the container, its exit code, and the number of the restart.",
   },
   RecreatingPod: {
     on: "JobSet",
     type: "Warning",
-    meaning: "The same, and the Pod at fault is replaced: by its exit code, or because it failed too often in a row.",
+    meaning:
+      "The group restarts, and the failed Pod is replaced: its exit code requests it, or it failed too often in a row.",
   },
   RecreatingJobSet: {
     on: "JobSet",
     type: "Warning",
     meaning:
-      "The same, and JobSet recreates everything: the last rung of the ladder, or a failure after a partial success.",
+      "JobSet recreates all Jobs: a slot keeps failing with a new Pod, or a Pod failed after others had succeeded.",
   },
   BackingOff: {
     on: "JobSet",
     type: "Warning",
-    meaning: "Every Pod is back, and the barrier is held for a while because the group fails again and again.",
+    meaning: "Every Pod is back. The barrier is held for a while because the group keeps failing without progress.",
   },
   RestartedInPlace: {
     on: "JobSet",
     type: "Normal",
-    meaning: "Every worker runs again. The note says how long after the failure.",
+    meaning: "Every worker runs again. The note says how long the restart took.",
   },
   BarrierStalled: {
     on: "JobSet",
     type: "Warning",
-    meaning: "The group has waited at its barrier for a minute. The note names the Pods that are missing, and why.",
+    meaning: "The group has waited at the barrier for a minute. The note names the missing Pods and the reasons.",
   },
   StageStalled: {
     on: "JobSet",
     type: "Warning",
-    meaning: "The same for a replicatedJob whose turn has come, while the others run.",
+    meaning: "A replicatedJob that may start has waited for its Pods for a minute, while the others run.",
   },
   NonRetriableExitCode: {
     on: "JobSet",
     type: "Warning",
-    meaning: "A worker exited with a code of the fail class; the JobSet fails.",
+    meaning: "A worker exited with a non-retriable code. The JobSet fails.",
   },
   ReachedMaxRestarts: {
     on: "JobSet",
     type: "Warning",
-    meaning: "A failure after the last allowed restart; the JobSet fails.",
+    meaning: "A failure after the last allowed restart. The JobSet fails.",
   },
   EpochIgnored: {
     on: "Pod",
     type: "Warning",
-    meaning:
-      "The Pod has an epoch that no agent wrote. It does not count, and a Pod that the group waits for in vain is replaced.",
+    meaning: "The Pod has an epoch that no agent wrote. It is ignored, and the Pod is replaced if it blocks the group.",
   },
   ForcefullyDeleted: {
     on: "Pod",
     type: "Warning",
-    meaning: "The Pod was stuck on a lost node and was freed, by its own consent.",
+    meaning: "The Pod was stuck on an unreachable node and was forcefully deleted, as its annotation allows.",
   },
 } as const satisfies Readonly<Record<string, EventText>>;
 

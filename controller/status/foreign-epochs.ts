@@ -3,7 +3,7 @@
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochOf, epochRuns, highestPlausible, podsBeyond } from "../group/epochs.ts";
 import type { Group, Member } from "../group/group.ts";
-import { unfilled } from "../group/startup-order.ts";
+import { unfilledStages } from "../group/startup-order.ts";
 import { isStalled } from "./conditions.ts";
 import type { Notice } from "./notice.ts";
 
@@ -14,19 +14,21 @@ export interface PodReport extends Notice {
 }
 
 /**
- * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part in
- * the next restart: no agent may write a lower epoch, and an agent writes only once.
+ * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part
+ * in the next restart: no agent may write a lower epoch, and an agent writes only once.
  */
 export function podsBlockedByForeignEpoch(group: Group, status: InPlaceRestartStatus): readonly Member[] {
   const blocking = isStalled(status) ? podsThatStall(group, status) : [];
   return epochRuns(status) ? blocking : [...podsBeyond(group, highestPlausible(status)), ...blocking];
 }
 
-/** Pods that the barrier, or a stage that may start, waits for. Asked only after a stall: a restart may repair them too. */
+/**
+ * Pods that the barrier, or a stage that may start, waits for. Asked only after a stall: a restart may repair them too.
+ */
 function podsThatStall(group: Group, status: InPlaceRestartStatus): readonly Member[] {
   const unreadable = [...group.malformed].flatMap((uid) => group.members.get(uid) ?? []);
   if (!epochRuns(status)) return unreadable;
-  const awaited = new Set(unfilled(group, status).map(({ stage }) => stage.name));
+  const awaited = new Set(unfilledStages(group, status).map(({ stage }) => stage.name));
   return [...unreadable, ...podsBeyond(group, status.syncedEpoch + 1)].filter(({ pod }) =>
     awaited.has(pod.replicatedJob),
   );
@@ -44,7 +46,7 @@ export function reportForeignEpochs(group: Group, status: InPlaceRestartStatus):
   const consequence = (member: Member, otherwise: string) => (replaced.has(member) ? "the Pod is replaced" : otherwise);
   for (const uid of group.malformed) {
     const member = group.members.get(uid);
-    if (member?.pod.epoch.kind !== "malformed" || member.standing === "outside") continue;
+    if (member?.pod.epoch.kind !== "malformed" || member.state === "outside") continue;
     const { text } = member.pod.epoch;
     const outcome = consequence(member, "the Pod counts as having none");
     const note = `epoch ${JSON.stringify(text.slice(0, 40))} is not a number written by an agent; ${outcome}`;

@@ -1,11 +1,11 @@
-// The summary of a group that `kubectl get` and `kubectl describe` show: phase, ready count and conditions, derived from
-// the epochs and the Pods. Decisions read nothing back from it except how long the group has been waiting. Pure.
+// The summary of a group that `kubectl get` and `kubectl describe` show: phase, ready count and conditions, derived
+// from the epochs and the Pods. Decisions read nothing back from it except how long the group has been waiting. Pure.
 import { formatReady, type InPlaceRestartStatus, type Phase, type ReadyCount } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { epochRuns } from "../group/epochs.ts";
 import { type Group, participants } from "../group/group.ts";
 import { expectedSlots } from "../group/slots.ts";
-import { unfilled } from "../group/startup-order.ts";
+import { unfilledStages } from "../group/startup-order.ts";
 import { awaitedTermination } from "./awaited-termination.ts";
 import { CONDITION, type ConditionUpdate, hasCondition, STALL, withCondition } from "./conditions.ts";
 import { describeHold, openRecord } from "./history.ts";
@@ -19,7 +19,7 @@ export function summarize(group: Group, jobSet: JobSet, status: Status, now: num
   const atBarrier = isActive && !epochRuns(status) && readyCount(group).expected > 0;
   const reason = jobSet.suspended ? "Suspended" : phase;
   const hold = atBarrier ? holdOf(status) : undefined;
-  const waiting = isActive && epochRuns(status) ? unfilled(group, status).map(({ stage }) => stage.name) : [];
+  const waiting = isActive && epochRuns(status) ? unfilledStages(group, status).map(({ stage }) => stage.name) : [];
   const stageWaits = waiting.length > 0;
   const updates: readonly ConditionUpdate[] = [
     { type: CONDITION.ready, status: phase === "Running", reason, message: READY_MESSAGES[phase] },

@@ -1,35 +1,36 @@
-// Whether a Pod is stuck on a lost node and may be freed: a pure function of the Pod, the cluster around it and the time. It
-// looks at state only, so it may be asked at any time, by any replica, and after a crash between the two writes of a freeing.
+// Whether a Pod is stuck on an unreachable node and may be deleted by force ("freed"): a pure function of the Pod, the
+// cluster and the time. It depends on state only, so any replica may ask at any time, also after a crash between the
+// two writes that free a Pod.
 import { isTrue } from "../../src/api/metadata.ts";
 import { FAILURE_RECOVERY } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Why a Pod is left alone: in metric, log and condition alike. */
+/** Why a Pod is left alone, as metrics, logs and conditions name it. */
 export const LEAVE_REASONS = [
   "NotTerminating",
   /** Its namespace lacks the opt-in label. */
   "NamespaceNotOptedIn",
-  /** It has ended, or its phase is unknown: nobody waits for it, or nobody knows. */
+  /** The Pod has finished, or its phase is unknown. */
   "NotRunning",
-  /** Freed before, and kept by somebody's finalizer. */
+  /** Freed before; only a finalizer keeps the object. */
   "AlreadyFreed",
-  /** No annotation says that forceful deletion is safe. */
+  /** The annotation that allows forceful deletion is missing. */
   "NoConsent",
   "Disabled",
-  /** Its node is back, or was never unreachable, or is gone: the kubelet or Pod garbage collection ends it. */
+  /** The node is reachable or deleted: the kubelet or the Pod garbage collector removes the Pod. */
   "NodeNotUnreachable",
   "Braked",
 ] as const;
 export type LeaveReason = (typeof LEAVE_REASONS)[number];
 
-/** Pods of others, and those that nobody deletes, are the rule on any node: not worth a word. */
+/** Reasons that most Pods on any node have, so they are not worth logging. */
 export function isUsual(reason: LeaveReason): boolean {
   return reason === "NotTerminating" || reason === "NamespaceNotOptedIn";
 }
 
 export type StuckVerdict =
-  /** `marked`: it has the phase and condition already, and only its deletion is missing. `since`: when it became due. */
+  /** `marked`: phase and condition are set, and only the deletion is missing. `since`: when the Pod became due. */
   | { readonly kind: "free"; readonly marked: boolean; readonly since: number }
   /** Milliseconds since 1970. */
   | { readonly kind: "wait"; readonly until: number }
@@ -46,7 +47,7 @@ export function judgeStuckPod(pod: JudgedPod, around: Surroundings, now: number)
   if (deletion === undefined) return leave("NotTerminating");
   if (!around.optedIn.has(pod.namespace)) return leave("NamespaceNotOptedIn");
   const marked = isTrue(pod.conditions, FAILURE_RECOVERY.condition);
-  // The deletion that follows the mark leaves no grace; without it, the controller was killed in between.
+  // The forced deletion has no grace period. If there is one, the controller was killed before that deletion.
   if (marked && deletion.graceSeconds === 0) return leave("AlreadyFreed");
   if (!marked && pod.phase !== "Running" && pod.phase !== "Pending") return leave("NotRunning");
   if (!pod.safeToForcefullyDelete) return leave("NoConsent");
@@ -59,9 +60,9 @@ export function judgeStuckPod(pod: JudgedPod, around: Surroundings, now: number)
 }
 
 /**
- * deletionTimestamp is the end of the grace period, not the moment of the request. A Pod that was terminating for long before its node
- * was lost waits for the threshold too: a node that was silent for a moment must not cost it. So does one after the brake has let go,
- * because the first node that comes back may lift it while the others are about to.
+ * The threshold starts at the latest of three times. deletionTimestamp is the end of the grace period, not the time of
+ * the request. The node's loss counts too: a short silence must not cost a Pod that was already terminating. So does
+ * the end of the brake: the first node that returns may end it while the others are about to return.
  */
 function dueAt(deletionTimestamp: string, unreachableSince = "", { settledAt, settings }: Surroundings): number {
   const times = [settledAt, Date.parse(deletionTimestamp), Date.parse(unreachableSince)];

@@ -1,9 +1,9 @@
-// The part of the config that judging stuck Pods needs; the config's `stuckPods` section has this shape.
+// The `stuckPods` section of the config.
 
 export interface StuckPodsSettings {
   readonly enabled: boolean;
   /** Milliseconds after the grace period. */
   readonly threshold: number;
-  /** Share of unreachable nodes from which on nothing is freed. */
+  /** Share of unreachable nodes at which no Pod is freed any more. */
   readonly brake: number;
 }

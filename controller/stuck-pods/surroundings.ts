@@ -1,5 +1,5 @@
-// What has to be known of the cluster to judge a Pod that does not end: which nodes are unreachable, where Pods are opted in, and
-// whether the brake holds. Plain data, kept up to date by the watches; decisions only read it.
+// What a decision about a stuck Pod needs to know about the cluster: which nodes are unreachable, which namespaces are
+// opted in, and whether the brake is on. Plain data that the watches update; decisions only read it.
 import type { Node, Unreachable } from "../../src/api/node.ts";
 import { isBraked } from "./brake.ts";
 import type { StuckPodsSettings } from "./settings.ts";
@@ -8,15 +8,15 @@ export interface Surroundings {
   readonly settings: StuckPodsSettings;
   /** By the node's name. */
   readonly unreachable: ReadonlyMap<string, Unreachable>;
-  /** Too many nodes are unreachable at once: nothing is freed. */
+  /** Too many nodes are unreachable at once: no Pod is freed. */
   readonly braked: boolean;
-  /** Since when the brake is known not to hold: nodes come back one after another. Milliseconds since 1970. */
+  /** Since when the brake is known to be off, in milliseconds since 1970. Nodes come back one after another. */
   readonly settledAt: number;
   /** Namespaces with the opt-in label. */
   readonly optedIn: ReadonlySet<string>;
 }
 
-/** Where nothing is wrong, and nothing is opted in. */
+/** A healthy cluster without opted-in namespaces. */
 export const CALM: Surroundings = {
   settings: { enabled: false, threshold: 0, brake: 1 },
   unreachable: new Map(),
@@ -25,7 +25,7 @@ export const CALM: Surroundings = {
   optedIn: new Set(),
 };
 
-/** Surroundings as the watches tell them. Times are milliseconds since 1970. */
+/** Surroundings updated by the watches. Times are milliseconds since 1970. */
 export class ObservedSurroundings implements Surroundings {
   readonly settings: StuckPodsSettings;
   readonly unreachable = new Map<string, Unreachable>();
@@ -33,7 +33,7 @@ export class ObservedSurroundings implements Surroundings {
   readonly #nodes = new Set<string>();
   #settledAt: number;
 
-  /** Whether the brake held before `now`, its beginning, nobody knows. */
+  /** `now`: when observation starts. Whether the brake was on before is unknown. */
   constructor(settings: StuckPodsSettings, now: number) {
     this.settings = settings;
     this.#settledAt = now;
@@ -51,7 +51,7 @@ export class ObservedSurroundings implements Surroundings {
     return isBraked(this.unreachable.size, this.#nodes.size, this.settings.brake);
   }
 
-  /** Whether a Pod may be judged differently now. Most changes of a node are reports that say nothing new. */
+  /** Returns whether a Pod may be judged differently now. Most updates of a node are heartbeats without news. */
   observeNode({ name, unreachable }: Node, now: number): boolean {
     return this.#change(name, now, () => {
       this.#nodes.add(name);

@@ -1,5 +1,5 @@
-// The InPlaceRestart object: the state of one group, shared by the controller (its only writer) and the agents.
-// Every agent of the group receives it on every change, so it stays small: lists are bounded, here and in the CRD.
+// The InPlaceRestart object: the state of one group, written by the controller and read by the agents. Every agent
+// receives it on every change, so it stays small: all lists are bounded, here and in the CRD.
 import { asCount, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type Condition, type Identity, readConditions, readIdentity } from "./metadata.ts";
 import { GROUP } from "./names.ts";
@@ -14,24 +14,24 @@ export const IN_PLACE_RESTART = {
 export const PHASES = ["Starting", "Running", "Restarting", "Completed", "Failed"] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** Entries of the history that are kept: about 6 KB, and enough for escalation to see the same Pod fail again. */
+/** Records kept in the history: about 6 KB. */
 export const HISTORY_LIMIT = 10;
 
 /** Characters of the name of a rule. */
 export const RULE_NAME_LIMIT = 63;
 
-/** Characters of a condition's message. A longer one has the whole status refused. */
+/** Characters of a condition's message. The API server rejects the whole status if one is longer. */
 export const MESSAGE_LIMIT = 1024;
 
-/** What made a group restart. */
+/** Why a group restarted. */
 export const RESTART_REASONS = [
-  /** A worker container ended with a non-zero code. */
+  /** A worker container exited with a non-zero code. */
   "ContainerExited",
   /** A Pod restarted into a newer epoch before its failure was seen. */
   "PodRestarted",
   "PodFailed",
   "PodDeleted",
-  /** Preemption, drain or node loss: not the job's fault, so not counted. */
+  /** Preemption, drain or node loss. Not a failure of the workload, so not counted. */
   "Disruption",
   /** The InPlaceRestart object was lost while the group ran. */
   "StateLost",
@@ -45,7 +45,7 @@ export interface RestartCause {
   readonly exitCode?: number;
 }
 
-/** When each step of a group restart was seen, in RFC 3339 with milliseconds. A step still to come is absent. */
+/** When each step of a group restart was seen, in RFC 3339 with milliseconds. Future steps are absent. */
 export interface RestartSteps {
   readonly failureSeen?: string;
   readonly deprecated?: string;
@@ -54,23 +54,24 @@ export interface RestartSteps {
   readonly allRunning?: string;
 }
 
-/** What was done about a failure, gentlest first. */
+/** Actions after a failure, the mildest first. */
 export const RESTART_ACTIONS = [
   "RestartInPlace",
-  /** The Pod at fault is deleted, so that its slot gets a new one. */
+  /** The failed Pod is deleted, so that its Job creates a new one. */
   "RecreatePod",
-  /** Its Job is made to fail, so that JobSet recreates everything by its own failure policy. */
+  /** The Job is made to fail, so that JobSet recreates all Jobs by its own failure policy. */
   "RecreateJobSet",
   "FailJobSet",
 ] as const;
 export type RestartAction = (typeof RESTART_ACTIONS)[number];
 
-/** Failures since a run last lasted long enough to count as progress, this one included. */
+/** Failures since the last run that lasted long enough to count as progress, including this one. */
 export interface Streak {
-  /** Of the whole group. */
+  /** Restarts of the whole group. */
   readonly restarts: number;
-  /** The slot that failed last, such as "train-workers-0/1" (Job and index), and how often in a row it was that one. */
+  /** The slot that failed last: Job name and completion index, such as "train-workers-0/1". */
   readonly slot: string;
+  /** Failures in a row of that slot. */
   readonly failures: number;
 }
 
@@ -82,26 +83,27 @@ export interface RestartRecord extends RestartSteps {
   /** UID of the Pod or Job that the action removes. */
   readonly target?: string;
   readonly streak?: Streak;
-  /** The barrier is not lifted before this time, because the streak is long. */
+  /** The barrier is not lifted before this time, because the group keeps failing. */
   readonly backoffUntil?: string;
-  /** The epoch that ended, and the one that the group restarted into once it is known. */
+  /** The epoch that ended. */
   readonly fromEpoch: number;
+  /** The epoch that started after the restart; absent while the restart is open. */
   readonly toEpoch?: number;
-  /** Whether it counts towards the budget. */
+  /** Whether the restart counts towards the budget. */
   readonly counted: boolean;
 }
 
 export interface InPlaceRestartStatus {
-  /** Pods at or below this epoch restart in place. Never above syncedEpoch, never moves back. */
+  /** Pods at or below this epoch restart in place. Never greater than syncedEpoch, never decreases. */
   readonly deprecatedEpoch: number;
-  /** Pods at this epoch lift their barrier. Never moves back. */
+  /** Pods at this epoch may start their workers. Never decreases. */
   readonly syncedEpoch: number;
-  /** replicatedJobs whose barrier stays down for now. */
+  /** replicatedJobs whose Pods still wait at the barrier. */
   readonly heldStages: readonly string[];
   /** Group restarts that count towards the budget. */
   readonly restarts: number;
   readonly phase: Phase;
-  /** Pods ready out of Pods expected, such as "8/8": for people, in `kubectl get`. */
+  /** Ready Pods out of expected Pods, such as "8/8", for `kubectl get`. */
   readonly ready: string;
   /** Newest last. */
   readonly history: readonly RestartRecord[];
@@ -128,7 +130,7 @@ export function readReady(text: string): ReadyCount | undefined {
 
 export interface InPlaceRestart extends Identity {
   readonly jobSetUID: string;
-  /** Absent until the controller has written both epochs; until then no agent may take one. */
+  /** Absent until the controller has written both epochs. Until then no agent may take an epoch. */
   readonly status?: InPlaceRestartStatus;
 }
 

@@ -118,11 +118,15 @@ describe("the InPlaceRestart CRD", () => {
 
   const record = healthy.history[0];
   it.each<[string, object, string]>([
-    ["deprecatedEpoch that moves back", { deprecatedEpoch: 2 }, "deprecatedEpoch never moves back"],
-    ["syncedEpoch that moves back", { syncedEpoch: 3 }, "syncedEpoch never moves back"],
-    ["deprecatedEpoch above syncedEpoch", { deprecatedEpoch: 5 }, "deprecatedEpoch may not be above syncedEpoch"],
-    ["restarts that move back", { restarts: 2 }, "restarts never moves back"],
-    ["restarts that vanish", { restarts: null }, "restarts never moves back"],
+    ["deprecatedEpoch that moves back", { deprecatedEpoch: 2 }, "deprecatedEpoch must not decrease"],
+    ["syncedEpoch that moves back", { syncedEpoch: 3 }, "syncedEpoch must not decrease"],
+    [
+      "deprecatedEpoch above syncedEpoch",
+      { deprecatedEpoch: 5 },
+      "deprecatedEpoch must not be greater than syncedEpoch",
+    ],
+    ["restarts that move back", { restarts: 2 }, "restarts must not decrease"],
+    ["restarts that vanish", { restarts: null }, "restarts must not decrease"],
     ["an epoch that vanishes", { syncedEpoch: null }, "status.syncedEpoch: Required value"],
     ["an epoch that is text", { syncedEpoch: "5" }, 'must be of type integer: "string"'],
     ["an epoch beyond int32", { syncedEpoch: 2_147_483_648 }, "must be of type integer with format int32"],
@@ -135,7 +139,11 @@ describe("the InPlaceRestart CRD", () => {
       "must have at most 1024 items",
     ],
     ["the same held name twice", { heldStages: ["a", "a"] }, 'Duplicate value: "a"'],
-    ["a restart into the same epoch", { history: [{ ...record, toEpoch: 3 }] }, "a restart leads into a later epoch"],
+    [
+      "a restart into the same epoch",
+      { history: [{ ...record, toEpoch: 3 }] },
+      "toEpoch must be greater than fromEpoch",
+    ],
     [
       "an unknown cause",
       { history: [{ ...record, cause: { reason: "Bored" } }] },
@@ -168,7 +176,7 @@ describe("the InPlaceRestart CRD", () => {
 
   it("refuses to lose its status once it was written", async () => {
     const name = await create(healthy);
-    await expect(patchStatus(name, null)).rejects.toThrow("status may not be removed once written");
+    await expect(patchStatus(name, null)).rejects.toThrow("status must not be removed once it is written");
   });
 
   it("belongs to one JobSet for life", async () => {
