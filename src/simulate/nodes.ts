@@ -54,9 +54,8 @@ export class Nodes {
       resourceVersion: api.nextVersion(),
     });
     this.#world.after(5, 200, () => {
-      const onNode = this.#onNodes.get(uid);
-      if (onNode === undefined) this.remove(uid);
-      else onNode.terminate((status) => this.remove(uid, status));
+      // A Pod whose node has no power stays terminating.
+      this.#onNodes.get(uid)?.terminate((status) => this.remove(uid, status));
     });
     return true;
   }
@@ -76,12 +75,9 @@ export class Nodes {
     this.#onGone(pod);
   }
 
-  /** The containers end without a trace; the API server knows nothing of it. */
+  /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
   powerOff(uid: string): void {
     this.#onNodes.get(uid)?.vanish();
-  }
-
-  forget(uid: string): void {
     this.#onNodes.delete(uid);
   }
 }

@@ -23,10 +23,7 @@ export const loseNode: FaultDefinition = {
     if (lost.length > 0) world.after(...PEER_GIVES_UP_MS, () => random.pick(peers)?.endWorker(1));
     for (const { uid } of lost) {
       nodes.powerOff(uid);
-      world.after(...EVICTED_MS, () => {
-        nodes.delete(uid, { disrupted: true, forced: false });
-        nodes.forget(uid);
-      });
+      world.after(...EVICTED_MS, () => nodes.delete(uid, { disrupted: true, forced: false }));
       world.after(...FREED_MS, () => nodes.remove(uid));
     }
   },
