@@ -96,11 +96,12 @@ export class ApiServer {
     this.#announce(kind, { type: "set", value });
   }
 
-  delete<K extends Kind>(kind: K, key: string): void {
-    const value = this.#stores[kind].get(key);
-    if (value === undefined) return;
+  /** The deletion event carries the last state: the one given, or the stored one. */
+  delete<K extends Kind>(kind: K, key: string, last?: Kinds[K]): void {
+    const stored = this.#stores[kind].get(key);
+    if (stored === undefined) return;
     this.#stores[kind].delete(key);
-    this.#announce(kind, { type: "deleted", value });
+    this.#announce(kind, { type: "deleted", value: last ?? stored });
   }
 
   /** Sends everything that exists now, then every change, each after a delay of its own. Returns how to stop. */

@@ -6,14 +6,14 @@ import { Groups } from "../../controller/group/groups.ts";
 import { noteReported } from "../../controller/group/observe.ts";
 import { readInPlaceRestart } from "../api/in-place-restart.ts";
 import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
-import { type AtServer, simulatedWrites } from "./controller-writes.ts";
+import { type AtServer, type ControlledCluster, simulatedWrites } from "./controller-writes.ts";
 import { Informer } from "./informer.ts";
-import { GROUP_KEY, type Workload } from "./workload.ts";
+import { GROUP_KEY } from "./shape.ts";
 import type { World } from "./world.ts";
 
 export class ControllerProcess {
   readonly #world: World;
-  readonly #workload: Workload;
+  readonly #cluster: ControlledCluster;
   readonly #name: string;
   readonly #groups: Groups;
   readonly #informers: readonly Pick<Informer<"pod", never>, "list" | "watch">[];
@@ -26,9 +26,10 @@ export class ControllerProcess {
   #writing = false;
   #wakeAt = Number.POSITIVE_INFINITY;
 
-  constructor(world: World, workload: Workload, name: string) {
+  constructor(cluster: ControlledCluster, name: string) {
+    const { world } = cluster;
     this.#world = world;
-    this.#workload = workload;
+    this.#cluster = cluster;
     this.#name = name;
     const onChange = () => {
       this.#due = true;
@@ -99,7 +100,7 @@ export class ControllerProcess {
     this.#due = decision !== undefined;
     if (decision === undefined || jobSet === undefined) return;
     const tell = (what: string) => this.#world.tell(this.#name, rule === undefined ? what : `${what} [${rule}]`);
-    this.#send(execute(decision, { jobSet, object }, simulatedWrites(this.#world, this.#workload, tell)));
+    this.#send(execute(decision, { jobSet, object }, simulatedWrites(this.#cluster, tell)));
   }
 
   /** One request per write: the controller may be killed between two of them. */

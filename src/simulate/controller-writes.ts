@@ -2,15 +2,30 @@
 // the real ones.
 import type { Writes } from "../../controller/execute.ts";
 import type { Refusal, StoredObject } from "./api-server.ts";
-import { JOB_SET, type Workload } from "./workload.ts";
+import type { JobController } from "./job-controller.ts";
+import type { JobSetController } from "./jobset-controller.ts";
+import type { Nodes } from "./nodes.ts";
+import { JOB_SET } from "./shape.ts";
 import type { World } from "./world.ts";
+
+/** What a controller writes to. */
+export interface ControlledCluster {
+  readonly world: World;
+  readonly nodes: Nodes;
+  readonly jobs: JobController;
+  readonly jobSets: JobSetController;
+}
 
 /** Runs when the request reaches the server. */
 export type AtServer = () => "done" | Refusal;
 
 type Status = NonNullable<StoredObject["status"]>;
 
-export function simulatedWrites(world: World, workload: Workload, tell: (what: string) => void): Writes<AtServer> {
+/** `tell` adds a line to the timeline. */
+export function simulatedWrites(
+  { world, nodes, jobs, jobSets }: ControlledCluster,
+  tell: (what: string) => void,
+): Writes<AtServer> {
   const { api, judge } = world;
   const store = (after: StoredObject): "done" => {
     judge.objectWritten(api.get("object", JOB_SET), after);
@@ -53,13 +68,15 @@ export function simulatedWrites(world: World, workload: Workload, tell: (what: s
       (_jobSet, { name, uid }) =>
       () => {
         tell(`deletes Pod ${name}`);
-        return workload.deletePod(uid, { disrupted: false, forced: false }) ? "done" : "not-found";
+        return nodes.delete(uid, { disrupted: false, forced: false }) ? "done" : "not-found";
       },
     failJob:
       (_jobSet, { name, uid }) =>
       () => {
         tell(`fails Job ${name}`);
-        return workload.failJob(uid) ? "done" : "not-found";
+        if (!jobs.fail(uid)) return "not-found";
+        jobSets.plan();
+        return "done";
       },
     decided: () => {},
   };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
-import type { Judge } from "./judge.ts";
-import { World } from "./world.ts";
+import { Judge } from "./judge.ts";
 
 function judge(): Judge {
-  const { judge } = new World(1);
-  judge.beginAnew("js", new Map([["workers", ["a", "b"]]]));
+  const judge = new Judge(() => {});
+  judge.reset("js", new Map([["workers", ["a", "b"]]]));
   return judge;
 }
 

@@ -1,8 +1,7 @@
-// Watches a simulated run from outside and knows what is really true. It notes every breach of the protocol's invariants.
+// Observes a simulated run from outside, knows its true state, and records every violation of the protocol's invariants.
 import type { StoredObject } from "./api-server.ts";
-import type { World } from "./world.ts";
 
-/** A worker process that runs right now. */
+/** A worker process that is running. */
 interface RunningWorker {
   readonly pod: string;
   readonly jobSetUid: string;
@@ -11,28 +10,28 @@ interface RunningWorker {
 }
 
 export class Judge {
-  readonly #world: World;
+  readonly #tell: (breach: string) => void;
   readonly #running = new Map<string, RunningWorker>();
   #jobSetUid = "";
-  /** Of the present JobSet, by stage and slot: the highest epoch that was ever published; infinite when it is done. */
+  /** The highest epoch published for each slot of the current JobSet, by stage; infinite once the slot succeeded. */
   readonly #reached = new Map<string, Map<string, number>>();
   readonly #breaches: string[] = [];
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(tell: (breach: string) => void) {
+    this.#tell = tell;
   }
 
   get breaches(): readonly string[] {
     return this.#breaches;
   }
 
-  /** Workers of the present JobSet. */
+  /** Workers of the current JobSet. */
   get running(): readonly RunningWorker[] {
     return [...this.#running.values()].filter(({ jobSetUid }) => jobSetUid === this.#jobSetUid);
   }
 
-  /** A new JobSet: its slots, by stage, start from nothing. */
-  beginAnew(jobSetUid: string, slots: ReadonlyMap<string, readonly string[]>): void {
+  /** A JobSet was created, or all of its Jobs recreated: no slot has published an epoch. Slots are given by stage. */
+  reset(jobSetUid: string, slots: ReadonlyMap<string, readonly string[]>): void {
     this.#jobSetUid = jobSetUid;
     this.#reached.clear();
     for (const [stage, names] of slots) this.#reached.set(stage, new Map(names.map((name) => [name, 0])));
@@ -78,7 +77,7 @@ export class Judge {
   }
 
   #breach(what: string): void {
-    this.#world.tell("JUDGE", what);
+    this.#tell(what);
     this.#breaches.push(what);
   }
 }

@@ -4,11 +4,14 @@ import { PAUSE_MS } from "../../agent/barrier/hold.ts";
 import { GATE_PATIENCE_SECONDS } from "../../agent/barrier/socket-name.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { type PodStatus, podStatus } from "./pod-status.ts";
+import { type PodStatus, podStatus, withStatus } from "./pod-status.ts";
 import type { World } from "./world.ts";
 
 /** The kubelet looks for exited containers once a second. */
 const RELIST_MS = 1_000;
+
+/** The kubelet deletes the object, and first reports the final status if that is still to be sent. */
+type Ended = (unsent: PodStatus | undefined) => void;
 
 export class PodOnNode {
   readonly #world: World;
@@ -73,7 +76,7 @@ export class PodOnNode {
   }
 
   /** The API server wants the Pod gone: processes get a short grace, then the Pod has failed. */
-  terminate(ended: () => void): void {
+  terminate(ended: Ended): void {
     if (this.#gone) return;
     this.#changing = true;
     if (!this.#atBarrier) {
@@ -85,7 +88,7 @@ export class PodOnNode {
     this.#world.after(PAUSE_MS.first / 2, PAUSE_MS.most, () => this.#stopAgent());
   }
 
-  #end(ended: () => void): void {
+  #end(ended: Ended): void {
     this.#world.after(50, 2_000, () => {
       if (this.#gone) return;
       const worker = this.#worker;
@@ -93,7 +96,7 @@ export class PodOnNode {
       this.#stopAgent();
       const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
       this.#report("Failed", undefined, worker === undefined ? { kind: "waiting", reason: "" } : state, worker?.id);
-      this.#world.after(50, 500, ended);
+      this.#world.after(50, 500, () => ended(this.#unsent));
     });
   }
 
@@ -245,9 +248,7 @@ export class PodOnNode {
         const status = this.#unsent;
         this.#unsent = undefined;
         if (pod === undefined || status === undefined) return "not-found";
-        const disrupted = pod.conditions.filter(({ type }) => type === "DisruptionTarget");
-        const conditions = [...status.conditions, ...disrupted];
-        api.set("pod", this.#uid, { ...pod, ...status, conditions, resourceVersion: api.nextVersion() });
+        api.set("pod", this.#uid, { ...withStatus(pod, status), resourceVersion: api.nextVersion() });
         return "sent";
       },
       (answer) => {

@@ -1,8 +1,8 @@
 // Ready-made runs: one scenario as a timeline for people, and many random ones as a check.
-import { type Fault, randomFaults } from "./faults.ts";
+import { type Fault, randomFaults } from "./faults/catalogue.ts";
 import { Random } from "./random.ts";
+import type { JobSetShape } from "./shape.ts";
 import { type RunResult, simulate } from "./simulate.ts";
-import type { JobSetShape } from "./workload.ts";
 
 /** Far above what any run causes: a budget that ends a run would hide what comes after. */
 const AMPLE = 1_000;

@@ -29,6 +29,12 @@ export function podStatus(phase: Pod["phase"], containers: Containers): PodStatu
   };
 }
 
+/** A kubelet reports the whole status, but leaves the conditions of others alone. */
+export function withStatus(pod: Pod, status: PodStatus): Pod {
+  const disrupted = pod.conditions.filter(({ type }) => type === "DisruptionTarget");
+  return { ...pod, ...status, conditions: [...status.conditions, ...disrupted] };
+}
+
 function containerStatus(
   name: string,
   init: boolean,

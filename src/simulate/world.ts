@@ -1,11 +1,11 @@
-// What every part of a simulation shares: time, chance, the API server, the record of what happened, and the judge.
+// What all parts of a simulation share: time, randomness, the API server, the timeline and the judge.
 import { ApiServer } from "./api-server.ts";
 import { Judge } from "./judge.ts";
 import { Random } from "./random.ts";
 import { Schedule } from "./schedule.ts";
 import type { Moment } from "./timeline.ts";
 
-/** Virtual time zero, as a clock time: any will do, and a fixed one makes runs comparable. */
+/** The clock time at which every run starts. A fixed one keeps runs comparable. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
 export class World {
@@ -19,10 +19,10 @@ export class World {
   constructor(seed: number) {
     this.random = new Random(seed);
     this.api = new ApiServer(this.schedule, this.random);
-    this.judge = new Judge(this);
+    this.judge = new Judge((breach) => this.tell("JUDGE", breach));
   }
 
-  /** The time as the parts' clocks show it, in milliseconds since 1970. */
+  /** Clock time in milliseconds since 1970. */
   get clock(): number {
     return BEGINNING + this.schedule.now;
   }

@@ -1,7 +1,7 @@
 // `reprise simulate`: plays the restart protocol in virtual time, one scenario as a timeline or many as a check.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { RepriseError } from "../../errors.ts";
-import { FAULTS, type Fault, parseFault } from "../../simulate/faults.ts";
+import { FAULTS, type Fault, parseFault } from "../../simulate/faults/catalogue.ts";
 import type { RunResult } from "../../simulate/simulate.ts";
 import { timelineLines } from "../../simulate/timeline.ts";
 
@@ -93,6 +93,6 @@ function faultHelp(): string {
   const names = Object.keys(FAULTS);
   const width = Math.max(...names.map((name) => name.length));
   return Object.entries(FAULTS)
-    .map(([name, what]) => `  ${name.padEnd(width)}  ${what}`)
+    .map(([name, { text }]) => `  ${name.padEnd(width)}  ${text}`)
     .join("\n");
 }

@@ -2,7 +2,7 @@
 // written again is the same version, so that states which differ in nothing else are one.
 import { type Identity, type Sighting, seeInPlaceRestart } from "../../../agent/decide.ts";
 import type { StoredObject } from "../api-server.ts";
-import { JOB_SET } from "../workload.ts";
+import { JOB_SET } from "../shape.ts";
 
 export type Status = StoredObject["status"];
 

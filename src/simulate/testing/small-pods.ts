@@ -1,8 +1,8 @@
 // The Pods of the small model: what runs in each, what its agent is about to do, and what the API server knows of it.
 import { type AgentState, newAgent } from "../../../agent/decide.ts";
 import type { Pod } from "../../api/pod.ts";
+import { jobOf, jobSetOf, podOf } from "../objects.ts";
 import { podStatus } from "../pod-status.ts";
-import { jobOf, jobSetOf, podOf } from "../workload.ts";
 
 /** What a kubelet says of one incarnation of its Pod. */
 export interface Report {

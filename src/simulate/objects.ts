@@ -1,0 +1,86 @@
+// The objects of a simulation as their controllers create them.
+import type { Job } from "../api/job.ts";
+import type { JobSet } from "../api/jobset.ts";
+import { AGENT } from "../api/names.ts";
+import type { Pod } from "../api/pod.ts";
+import { workerRestartRule } from "../policy/compile.ts";
+import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
+import { WORKER } from "./pod-status.ts";
+import { JOB_SET, type JobSetShape, NAMESPACE, NODES, type StageShape } from "./shape.ts";
+
+export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
+  const template = {
+    spec: {
+      template: {
+        spec: {
+          initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }],
+          containers: [{ name: WORKER, restartPolicyRules: [workerRestartRule(RESTART_EVERYTHING)] }],
+        },
+      },
+    },
+  };
+  return {
+    name: JOB_SET,
+    namespace: NAMESPACE,
+    uid,
+    resourceVersion,
+    labels: {},
+    annotations: {},
+    suspended: false,
+    replicatedJobs: stages.map((stage) => ({ ...stage, completions: stage.parallelism, template })),
+    startupOrder: inOrder ? "InOrder" : "AnyOrder",
+    failurePolicy: { maxRestarts, restartStrategy: "Recreate" },
+    conditions: [],
+    restarts: 0,
+    restartsCountTowardsMax: 0,
+    outcome: "none",
+  };
+}
+
+export function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: string, resourceVersion: string): Job {
+  return {
+    name: `${jobSet.name}-${stage.name}-${index}`,
+    namespace: jobSet.namespace,
+    uid,
+    resourceVersion,
+    controller: { kind: "JobSet", name: jobSet.name, uid: jobSet.uid },
+    replicatedJob: stage.name,
+    jobIndex: index,
+    suspended: false,
+    parallelism: stage.parallelism,
+    completions: stage.parallelism,
+    completedIndexes: [],
+    succeeded: 0,
+    ready: 0,
+    outcome: "none",
+  };
+}
+
+export function podOf(
+  jobSet: JobSet,
+  job: Job,
+  index: number,
+  uid: string,
+  number: number,
+  resourceVersion: string,
+): Pod {
+  return {
+    name: `${job.name}-${index}-${number.toString(36).padStart(5, "0")}`,
+    namespace: job.namespace,
+    uid,
+    resourceVersion,
+    controller: { kind: "Job", name: job.name, uid: job.uid },
+    jobSetName: jobSet.name,
+    jobSetUid: jobSet.uid,
+    replicatedJob: job.replicatedJob,
+    completionIndex: index,
+    injected: true,
+    safeToForcefullyDelete: false,
+    epoch: { kind: "absent" },
+    phase: "Pending",
+    reason: "",
+    node: NODES[number % NODES.length] ?? "",
+    conditions: [],
+    containers: [],
+  };
+}
