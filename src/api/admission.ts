@@ -1,20 +1,20 @@
-// What the injection and validation cores answer. Plain data: the webhook, the CLI and the metrics all read the same values.
+// What the injection and validation cores return. Plain data that the webhook, the CLI and the metrics share.
 import type { JsonObject } from "../json/types.ts";
 
-/** Why a JobSet was left alone. The same word appears in the response, the metric and the log. */
+/** Why a JobSet was not injected. The same word appears in the response, the metric and the log. */
 export type SkipReason =
   | "not-a-jobset"
   | "operation-not-handled"
   | "namespace-not-enabled"
   | "disabled-by-annotation"
-  /** The install injects on request only, and this JobSet does not ask. */
+  /** The operator injects on request only, and this JobSet does not request it. */
   | "not-requested"
   | "no-replicated-jobs"
   | "managed-by-other"
   | "being-deleted"
   | "finished"
   | "created-without-injection"
-  /** The cluster lacks what restarting in place needs. */
+  /** The cluster does not meet the prerequisites of restarting in place. */
   | "kubernetes-too-old"
   | "jobset-prunes-fields";
 
@@ -27,6 +27,11 @@ export interface Finding {
   readonly message: string;
 }
 
+/** The field path of an annotation. */
+export function annotationPath(key: string): string {
+  return `metadata.annotations[${key}]`;
+}
+
 /** A finding as one line of text, path first. */
 export function findingText({ path, message }: Finding): string {
   return path === "" ? message : `${path}: ${message}`;
@@ -37,7 +42,7 @@ export type InjectionOutcome =
   | { readonly kind: "skipped"; readonly reason: SkipReason; readonly warnings: readonly Finding[] }
   | { readonly kind: "refused"; readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
 
-/** One rule's verdict, for `--explain`. */
+/** The verdict of one rule, for `--explain`. */
 export type RuleResult =
   | { readonly rule: string; readonly verdict: "pass" | "not-applicable"; readonly reason: string }
   | { readonly rule: string; readonly verdict: "error" | "warning"; readonly findings: readonly Finding[] };

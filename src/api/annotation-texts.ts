@@ -1,5 +1,5 @@
-// What each annotation and label is for, in the words that users read: docs/annotations.md is generated from this table.
-// A name without words here does not compile.
+// What each annotation and label is for, in the words that users read: docs/annotations.md is generated from this
+// table. A name without words here does not compile.
 import type { ANNOTATION, LABEL } from "./names.ts";
 
 export interface AnnotationText {

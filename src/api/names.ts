@@ -27,7 +27,9 @@ export const ANNOTATION = {
   recreateExitCodes: "reprise.dev/recreate-exit-codes",
   maxRestarts: "reprise.dev/max-restarts",
   escalateAfter: "reprise.dev/escalate-after",
-  /** "recreate" (default) | "continue": what happens when a Pod fails after others of its replicatedJob have succeeded. */
+  /**
+   * "recreate" (default) | "continue": what happens when a Pod fails after others of its replicatedJob have succeeded.
+   */
   onPartialSuccess: "reprise.dev/on-partial-success",
   nodeLossGrace: "reprise.dev/node-loss-grace",
   agentCpu: "reprise.dev/agent-cpu",
@@ -36,7 +38,10 @@ export const ANNOTATION = {
   safeToForcefullyDelete: "reprise.dev/safe-to-forcefully-delete",
 } as const;
 
-/** The ConfigMap in a namespace that holds its failure policies, one per key. The manifests grant this name and no other. */
+/**
+ * The ConfigMap in a namespace that holds its failure policies, one per key. The manifests grant this name and no
+ * other.
+ */
 export const FAILURE_POLICIES_CONFIG_MAP = "reprise-failure-policies";
 
 /** Names that belong to JobSet (KEP-467). */

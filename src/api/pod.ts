@@ -1,4 +1,5 @@
-// The fields of a Pod that the group's decisions need, and no others: the controller keeps one of these per Pod of the cluster.
+// The fields of a Pod that the group's decisions need, and no others: the controller keeps one of these per Pod of the
+// cluster.
 
 import { asCount, asIndex, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type EpochReading, readEpoch } from "./epoch.ts";
@@ -92,8 +93,8 @@ export function readPod(raw: unknown): Pod {
 }
 
 /**
- * Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left, and our own that it was freed. A Pod has
- * up to five more.
+ * Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left, and our own that it was
+ * freed. A Pod has up to five more.
  */
 const KEPT_CONDITIONS: ReadonlySet<string> = new Set([
   "Ready",

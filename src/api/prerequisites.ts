@@ -1,5 +1,6 @@
 // What reprise needs of a cluster, judged from what the cluster says about itself. Pure: the facts are read by
-// src/kube/prerequisites.ts. A lack is never passed over in silence: without it, injected JobSets would look fine and not restart.
+// src/kube/prerequisites.ts. A lack is never passed over in silence: without it, injected JobSets would look fine and
+// not restart.
 import { asMap, asText } from "../json/fields.ts";
 import { JOBSET } from "./names.ts";
 

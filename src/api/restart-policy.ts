@@ -2,7 +2,10 @@
 import type { Milliseconds } from "./duration.ts";
 
 export interface RestartPolicy {
-  /** Failures of one slot in a row, without progress between them, after which more is done than a restart in place. 0: never. */
+  /**
+   * Failures of one slot in a row, without progress between them, after which more is done than a restart in place. 0:
+   * never.
+   */
   readonly escalateAfter: number;
   /** A run of this length is progress: the failures before it are forgotten. */
   readonly progressAfter: Milliseconds;
@@ -16,8 +19,8 @@ export interface RestartPolicy {
 }
 
 /**
- * Recovery in seconds is what a restart in place is for, so three are never delayed. After them the kubelet's own numbers
- * for containers that crash in a loop: 10 s, doubled up to 5 minutes, forgotten after a good run of 10 minutes.
+ * Recovery in seconds is what a restart in place is for, so three are never delayed. After them the kubelet's own
+ * numbers for containers that crash in a loop: 10 s, doubled up to 5 minutes, forgotten after a good run of 10 minutes.
  */
 export const DEFAULT_RESTART_POLICY: RestartPolicy = {
   escalateAfter: 3,

@@ -1,12 +1,12 @@
-// Everything that is put into one replicatedJob, as data, and the one function that puts it there. For a new JobSet it is
-// built from the settings (build.ts), for a stored one read back from it (read-back.ts): both go the same way in.
+// Everything that injection adds to one replicatedJob, as data, and the one function that adds it. For a new JobSet the
+// additions come from the settings (build.ts), for a stored one from the object itself (stored/read-back.ts).
 
 import { withObject } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
 import type { Overwrites } from "./overwrites.ts";
 import { withAgentFirst } from "./parts/agent.ts";
 import { withJobFields, withPodFailureRules, withSlots } from "./parts/job.ts";
-import { type PodAdditions, withPodFields, withPodMarks } from "./parts/pod.ts";
+import { type PodAdditions, withPodFields, withPodMetadata } from "./parts/pod.ts";
 import { changeJob, changePod } from "./parts/template.ts";
 import { withTolerations } from "./parts/tolerations.ts";
 import { type WorkerAdditions, withWorkers } from "./parts/workers.ts";
@@ -29,7 +29,7 @@ export function withAdditions(
   return changeJob(replicatedJob, (job) => {
     const slots = withSlots(withJobFields(job, additions.jobFields, index, overwrites));
     return changePod(withPodFailureRules(slots, additions.podFailureRules), (pod) =>
-      withObject(withPodMarks(pod, additions.pod), "spec", (podSpec) => {
+      withObject(withPodMetadata(pod, additions.pod), "spec", (podSpec) => {
         const fields = withTolerations(withPodFields(podSpec, additions.pod), additions.tolerations);
         const workers = withWorkers(fields, additions.workers, index, overwrites);
         return withAgentFirst(workers, additions.agent);

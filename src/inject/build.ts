@@ -1,5 +1,5 @@
-// The additions of a new JobSet, from the settings and its own annotations. Pure. What is equal in many replicatedJobs is
-// made once and shared: a JobSet may have ten thousand of them.
+// Builds the additions of a new JobSet from the settings and its annotations. Pure. Parts that are equal in many
+// replicatedJobs are built once and shared: a JobSet may have ten thousand of them.
 
 import { ANNOTATION, LABEL } from "../api/names.ts";
 import type { JsonObject } from "../json/types.ts";

@@ -1,12 +1,15 @@
 // Input that nobody writes by accident: huge, deep, or made to confuse. Always an answer, soon, and never a crash.
 import { describe, expect, it } from "vitest";
-import { at, create, injected, POD_SPEC, refusals, update } from "../../test/builders/injection.ts";
+import { at, create, injected, injectionErrors, POD_SPEC, update } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { createPatch } from "../json/patch.ts";
 import type { Json, JsonObject } from "../json/types.ts";
 
-/** Far above what any of these takes, and half of the webhook's timeout. CPU time, so that a busy machine does not matter. */
+/**
+ * Far above what any of these takes, and half of the webhook's timeout. CPU time, so that a busy machine does not
+ * matter.
+ */
 const SOON_MS = 2_500;
 
 function soon<T>(work: () => T): T {
@@ -42,7 +45,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     );
     for (let index = 0; index < 10_000; index++) builder.replicatedJob(`worker-of-a-long-name-${index}`, { pods: 1 });
     const object = builder.build();
-    expect(soon(() => refusals(create(object))).length).toBeLessThan(20);
+    expect(soon(() => injectionErrors(create(object))).length).toBeLessThan(20);
   });
 
   it("of three megabytes is injected", () => {
@@ -62,7 +65,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
       .annotation(ANNOTATION.status, '{"inputs":{"reprise.dev/fail-exit-codes":"41"}}')
       .replicatedJob("workers", { containers, job: { podFailurePolicy: { rules } } })
       .build();
-    expect(soon(() => refusals(create(object)))[0]?.rule).toBe("rule-limit");
+    expect(soon(() => injectionErrors(create(object)))[0]?.rule).toBe("rule-limit");
   });
 
   it.each([
@@ -146,7 +149,9 @@ describe("hostile input", { timeout: 30_000 }, () => {
   it.each(["\u0000", "\u202e40", "40\n50", "40;rm", "$(40)", "٤٠", "4".repeat(200_000)])(
     "in an annotation is refused in a short message",
     (text) => {
-      const errors = refusals(create(jobSet().annotation(ANNOTATION.failExitCodes, text).replicatedJob("a").build()));
+      const errors = injectionErrors(
+        create(jobSet().annotation(ANNOTATION.failExitCodes, text).replicatedJob("a").build()),
+      );
       expect(errors[0]?.message.length).toBeLessThan(300);
     },
   );

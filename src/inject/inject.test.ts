@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { at, create, injected, refusals, settings, templateOf } from "../../test/builders/injection.ts";
+import { at, create, injected, injectionErrors, settings, templateOf } from "../../test/builders/injection.ts";
 import { container, jobSet } from "../../test/builders/jobset.ts";
 import { ANNOTATION, LABEL } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
@@ -52,7 +52,7 @@ describe("which JobSets are injected", () => {
   });
 
   it.each(["yes", "True", "", "1"])("refuses the toggle %j", (value) => {
-    const errors = refusals(create(jobSet().annotation(ANNOTATION.inject, value).replicatedJob("a").build()));
+    const errors = injectionErrors(create(jobSet().annotation(ANNOTATION.inject, value).replicatedJob("a").build()));
     expect(errors[0]).toMatchObject({ rule: "toggle", path: "metadata.annotations[reprise.dev/inject]" });
   });
 });
@@ -84,13 +84,13 @@ describe("participation", () => {
     [ANNOTATION.replicatedJobs, ",", "names no replicatedJob"],
     [ANNOTATION.workerContainers, "trian,driver", 'is not a container of this JobSet; did you mean "train"?'],
   ])("refuses %s: %j", (key, value, text) => {
-    const errors = refusals(create(builder().annotation(key, value).build()));
+    const errors = injectionErrors(create(builder().annotation(key, value).build()));
     expect(errors.map((error) => error.message)).toContainEqual(expect.stringContaining(text));
     expect(errors.every((error) => error.rule === "participation")).toBe(true);
   });
 
   it("refuses a replicatedJob that would have no worker", () => {
-    const errors = refusals(create(builder().annotation(ANNOTATION.workerContainers, "train").build()));
+    const errors = injectionErrors(create(builder().annotation(ANNOTATION.workerContainers, "train").build()));
     expect(errors).toEqual([
       expect.objectContaining({
         path: "spec.replicatedJobs[0]",
@@ -103,13 +103,13 @@ describe("participation", () => {
     const object = builder()
       .annotation(ANNOTATION.replicatedJobs, "workers")
       .spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } });
-    expect(refusals(create(object.build()))).toEqual([
+    expect(injectionErrors(create(object.build()))).toEqual([
       expect.objectContaining({ message: expect.stringContaining("leaves out 1 replicatedJobs") }),
     ]);
   });
 
   it("refuses a replicatedJob without containers", () => {
-    const errors = refusals(create(jobSet().replicatedJob("workers", { containers: [] }).build()));
+    const errors = injectionErrors(create(jobSet().replicatedJob("workers", { containers: [] }).build()));
     expect(errors).toEqual([expect.objectContaining({ rule: "malformed", path: "spec.replicatedJobs[0]" })]);
   });
 });

@@ -1,15 +1,16 @@
-// The injection core: a JobSet on its way into the cluster → the same JobSet, able to restart in place. Pure: the same
-// request always has the same answer, the input is never changed, and no input makes it throw.
-import type { Finding, InjectionOutcome, SkipReason } from "../api/admission.ts";
+// The injection core: takes a JobSet on its way into the cluster and returns it able to restart in place. Pure: the
+// same request always gives the same answer, the input is never mutated, and no input makes it throw.
+import { annotationPath, type Finding, type InjectionOutcome, type SkipReason } from "../api/admission.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
 import { protocolOf } from "../api/protocol.ts";
+import { quoted } from "../json/brief.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
 import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
 import { additionsBuilder } from "./build.ts";
-import { type FindPolicy, readInputs, shown } from "./inputs.ts";
+import { type FindPolicy, readInputs } from "./inputs.ts";
 import { Overwrites } from "./overwrites.ts";
 import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
 import { type AgentContext, checkAgentName } from "./parts/agent.ts";
@@ -20,9 +21,10 @@ import { readTemplate } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import { checkRestartRules } from "./parts/workers.ts";
 import type { InjectionSettings } from "./settings.ts";
+import { isInjected } from "./stored/is-injected.ts";
 import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
-import { withdraw } from "./stored/uninject.ts";
-import { isInjected, restore } from "./stored/update.ts";
+import { uninject } from "./stored/uninject.ts";
+import { injectUpdate } from "./stored/update.ts";
 
 export interface InjectionRequest {
   readonly operation: "CREATE" | "UPDATE";
@@ -31,28 +33,28 @@ export interface InjectionRequest {
   /** The stored object, on UPDATE. */
   readonly oldObject?: JsonObject;
   readonly config: InjectionSettings;
-  /** Failure policies by name; left out, no name is known. */
+  /** Failure policies by name. Without it no policy is known. */
   readonly policies?: PolicyLookup;
 }
 
 const NO_POLICIES = createPolicyLookup({ configured: new Map() });
 
-/** The lookup as it is for JobSets of the request's namespace. */
+/** The policy lookup for the namespace of the request. */
 export function policiesOf({ namespace, policies = NO_POLICIES }: InjectionRequest): FindPolicy {
   return (name) => policies(namespace, name);
 }
 
-/** The value of managedBy that means JobSet's own controller. */
+/** The managedBy value of JobSet's own controller. */
 const JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
 
-/** The webhook's namespaceSelector leaves these out too; here it holds whatever an operator made of the selector. */
+/** The webhook's namespaceSelector excludes these too. This holds even if an operator changes the selector. */
 const SYSTEM_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
 
 export function inject(request: InjectionRequest): InjectionOutcome {
   const { object, oldObject, operation } = request;
   if (!isJobSet(object)) return skipped("not-a-jobset");
   if ([object, oldObject].some(isBeingDeleted)) return skipped("being-deleted");
-  if (operation === "UPDATE") return restore(object, oldObject ?? {}, policiesOf(request));
+  if (operation === "UPDATE") return injectUpdate(object, oldObject ?? {}, policiesOf(request));
   return skipOnCreate(request) ?? injectNew(request);
 }
 
@@ -68,11 +70,11 @@ function skipOnCreate({ object, namespace, config }: InjectionRequest): Injectio
   const spec = objectAt(object, "spec") ?? {};
   const toggle = objectAt(objectAt(object, "metadata"), "annotations")?.[ANNOTATION.inject];
   if (SYSTEM_NAMESPACES.has(namespace)) return skipped("namespace-not-enabled");
-  if (toggle === "false") return skipped("disabled-by-annotation", leftovers(spec));
+  if (toggle === "false") return skipped("disabled-by-annotation", leftoverAgents(spec));
   if (toggle !== undefined && toggle !== null && toggle !== "true") {
-    const found = typeof toggle === "string" ? shown(toggle) : "the value";
-    const message = `${found} is neither "true" nor "false"; write one of them, in quotes`;
-    const error = { rule: "toggle", path: `metadata.annotations[${ANNOTATION.inject}]`, message };
+    const found = typeof toggle === "string" ? quoted(toggle) : "the value";
+    const message = `${found} is neither "true" nor "false"; use one of them, in quotes`;
+    const error = { rule: "toggle", path: annotationPath(ANNOTATION.inject), message };
     return { kind: "refused", errors: [error], warnings: [] };
   }
   if (toggle !== "true" && config.default === "disabled") return skipped("not-requested");
@@ -85,9 +87,9 @@ function skipped(reason: SkipReason, warnings: readonly Finding[] = []): Injecti
   return { kind: "skipped", reason, warnings };
 }
 
-function leftovers(spec: JsonObject): Finding[] {
+function leftoverAgents(spec: JsonObject): Finding[] {
   if (!isInjected(spec)) return [];
-  const message = "has the agent of the JobSet it was copied from, and its Pods will wait for it; remove it";
+  const message = "has the agent of the JobSet it was copied from, and its Pods will wait at the barrier; remove it";
   return [{ rule: "leftover-agent", path: "spec.replicatedJobs", message }];
 }
 
@@ -97,14 +99,14 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const inputs = readInputs(object, errors, policiesOf(request));
   const record = readRecord(object);
   const written = objectAt(object, "spec") ?? {};
-  const spec = record === undefined || sameInputs(recordedInputs(record), inputs) ? written : withdraw(written, record);
+  const spec = record === undefined || sameInputs(recordedInputs(record), inputs) ? written : uninject(written, record);
   const context: AgentContext = { settings, inputs, protocol: protocolOf(spec) };
   const jobs = listAt(spec, "replicatedJobs");
   const participants = findParticipants(jobs, inputs, errors);
   if (errors.length === 0) errors.push(...checkWholeGroup(participants.length, jobs.length, context.protocol));
   for (const participant of participants) errors.push(...checkTemplate(participant, context));
   const failsJobSet = inputs.policy.fail.length > 0;
-  if (failsJobSet) errors.push(...present(checkRuleName(spec)));
+  if (failsJobSet) errors.push(...toFindings(checkRuleName(spec)));
   if (errors.length > 0) return { kind: "refused", errors, warnings: [] };
 
   const overwrites = new Overwrites();
@@ -124,7 +126,7 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   );
   return {
     kind: "injected",
-    object: withMarks(injected === written ? object : { ...object, spec: injected }, status),
+    object: withInjectionMetadata(injected === written ? object : { ...object, spec: injected }, status),
     warnings: overwrites.warnings(),
   };
 }
@@ -151,20 +153,20 @@ function checkTemplate({ index, template, workers }: Participant, { inputs }: Ag
     checkSlots(job, index),
     checkSuccessPolicy(job, index),
     checkPodFailureRules(job, index, inputs.policy.fail.length > 0 ? workers.length : 0),
-  ].flatMap(present);
+  ].flatMap(toFindings);
 }
 
 function checkLimits(spec: JsonObject, index: number): readonly Finding[] {
   const template = readTemplate(listAt(spec, "replicatedJobs")[index]);
   if (template === undefined) return [];
-  return [...checkRestartRules(template.podSpec, index), ...present(checkPodFailureRules(template.job, index, 0))];
+  return [...checkRestartRules(template.podSpec, index), ...toFindings(checkPodFailureRules(template.job, index, 0))];
 }
 
-function present(finding: Finding | undefined): readonly Finding[] {
+function toFindings(finding: Finding | undefined): readonly Finding[] {
   return finding === undefined ? [] : [finding];
 }
 
-function withMarks(object: JsonObject, status: string): JsonObject {
+function withInjectionMetadata(object: JsonObject, status: string): JsonObject {
   return withObject(object, "metadata", (metadata) => {
     const labelled = withObject(metadata, "labels", (labels) => withField(labels, LABEL.injected, "true"));
     return withObject(labelled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, status));

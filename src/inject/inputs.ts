@@ -1,7 +1,8 @@
-// What a JobSet's own annotations ask of injection, read and checked once. Pure.
-import type { Finding } from "../api/admission.ts";
+// The annotations of a JobSet that configure its injection, read and checked once. Pure.
+import { annotationPath, type Finding } from "../api/admission.ts";
 import { DURATION_FORM, parseDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/names.ts";
+import { quoted } from "../json/brief.ts";
 import { objectAt, textAt } from "../json/edit.ts";
 import { quantityValue } from "../json/quantity.ts";
 import type { JsonObject } from "../json/types.ts";
@@ -9,10 +10,10 @@ import { type ExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts
 import type { PolicyAnswer } from "../policy/lookup.ts";
 import { resolveExitCodes } from "../policy/resolve.ts";
 
-/** The annotations that shape an injection, as they were written; kept in the record of what was done. */
+/** The annotations that configure an injection, as written. The record keeps them. */
 export type InputTexts = { readonly [key: string]: string };
 
-/** In the order in which the record lists them. */
+/** In the order of the record. */
 export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.replicatedJobs,
   ANNOTATION.workerContainers,
@@ -25,14 +26,14 @@ export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.safeToForcefullyDelete,
 ];
 
-/** What a failure policy's name stands for. */
+/** Looks up a failure policy by name. */
 export type FindPolicy = (name: string) => PolicyAnswer;
 
 export interface Inputs {
   readonly texts: InputTexts;
-  /** The named policy and the annotations together. */
+  /** The named policy, merged with the exit-code annotations. */
   readonly policy: ExitCodePolicy;
-  /** Names as written; undefined means all. */
+  /** Names as written. Undefined means all. */
   readonly replicatedJobs: ReadonlySet<string> | undefined;
   readonly workerContainers: ReadonlySet<string> | undefined;
   readonly nodeLossGraceSeconds: number | undefined;
@@ -41,10 +42,10 @@ export interface Inputs {
   readonly safeToForcefullyDelete: string | undefined;
 }
 
-/** No process fits into less; "64m" for "64Mi" is the usual slip, and means a fraction of a byte. */
+/** Less is a typing error: "64m" instead of "64Mi" means a fraction of a byte. */
 const LEAST_MEMORY = "1Mi";
 
-/** A user's inputs. Where something is wrong there is a finding, and the value reads as not given. */
+/** Reads the inputs of a JobSet. An invalid value adds a finding and reads as not set. */
 export function readInputs(object: JsonObject, errors: Finding[], find: FindPolicy): Inputs {
   return inputsOf(inputTexts(object), errors, find);
 }
@@ -84,7 +85,7 @@ function names(texts: InputTexts, key: string, kind: string, errors: Finding[]):
     finding(
       "participation",
       key,
-      `${shown(text)} names no ${kind}; list names separated by commas, or remove it to mean all`,
+      `${quoted(text)} names no ${kind}; list names separated by commas, or remove the annotation to select all`,
     ),
   );
   return undefined;
@@ -98,7 +99,7 @@ function graceSeconds(text: string | undefined, errors: Finding[]): number | und
     finding(
       "node-loss-grace",
       ANNOTATION.nodeLossGrace,
-      `${shown(text)} is not ${DURATION_FORM}; write a number with its unit`,
+      `${quoted(text)} is not ${DURATION_FORM}; write a number with its unit`,
     ),
   );
   return undefined;
@@ -117,16 +118,11 @@ function quantity(
   if (value !== undefined && value > 0n && value >= (quantityValue(least) ?? 0n)) return text;
   const above = least === "0" ? "above 0" : `of at least ${least}`;
   errors.push(
-    finding("agent-resources", key, `${shown(text)} is not a quantity ${above}; write for example ${example}`),
+    finding("agent-resources", key, `${quoted(text)} is not a quantity ${above}; use a value such as ${example}`),
   );
   return undefined;
 }
 
 function finding(rule: string, key: string, message: string): Finding {
-  return { rule, path: `metadata.annotations[${key}]`, message };
-}
-
-/** An annotation may be 256 KiB long; a message needs only its beginning. */
-export function shown(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  return { rule, path: annotationPath(key), message };
 }

@@ -4,8 +4,8 @@ import {
   at,
   create,
   injected,
+  injectionErrors,
   policies,
-  refusals,
   settings,
   templateOf,
   update,
@@ -38,7 +38,7 @@ describe("a JobSet that names a failure policy", () => {
   });
 
   it("is refused when the name is unknown", () => {
-    expect(refusals(create(named.build(), settings, gone))).toMatchObject([
+    expect(injectionErrors(create(named.build(), settings, gone))).toMatchObject([
       { rule: "failure-policy", path: `metadata.annotations[${ANNOTATION.failurePolicy}]` },
     ]);
   });
@@ -70,7 +70,7 @@ describe("a JobSet that names a failure policy", () => {
     const renamed = plain().annotation(ANNOTATION.failurePolicy, "other").build();
     const outcome = update(withCrdDefaults(renamed), before);
     expect(warningTexts(outcome)).toEqual([
-      expect.stringContaining("a running JobSet keeps what it was injected with"),
+      expect.stringContaining("a running JobSet keeps the settings it was injected with"),
     ]);
     expect(specOf(injected(outcome))).toEqual(specOf(before));
   });

@@ -1,6 +1,7 @@
-// Collects the values a user wrote that injection has to replace, and says each once. Ten thousand replicatedJobs with the
-// same field make one warning, not ten thousand.
+// Collects the user's values that injection replaces. Each kind of field gives one warning, even if ten thousand
+// replicatedJobs have it.
 import type { Finding } from "../api/admission.ts";
+import { brief } from "../json/brief.ts";
 import type { Json } from "../json/types.ts";
 
 interface Overwrite {
@@ -11,7 +12,7 @@ interface Overwrite {
 export class Overwrites {
   readonly #byField = new Map<string, Overwrite>();
 
-  /** `field` names the kind of field, `path` the one place; `reason` completes "because ...". */
+  /** `field` is the kind of field, `path` this occurrence of it. `reason` completes "because ...". */
   note(field: string, path: string, written: Json, used: Json, reason: string): void {
     const known = this.#byField.get(field);
     if (known !== undefined) known.others++;
@@ -26,11 +27,4 @@ export class Overwrites {
       others === 0 ? first : { ...first, message: `${first.message} (and ${others} more like it)` },
     );
   }
-}
-
-/** Never the whole of a value that may be megabytes or endlessly nested. */
-function brief(value: Json): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" && value !== null ? "a map" : String(value);
 }

@@ -1,10 +1,11 @@
 // Which replicatedJobs take part, and which of their containers are workers. Pure.
-import type { Finding } from "../api/admission.ts";
+import { annotationPath, type Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
 import type { Protocol } from "../api/protocol.ts";
+import { quoted } from "../json/brief.ts";
 import type { Json } from "../json/types.ts";
-import { type Inputs, shown } from "./inputs.ts";
+import type { Inputs } from "./inputs.ts";
 import { findAgent } from "./parts/agent.ts";
 import { containerNames, podPath, readTemplate, type Template } from "./parts/template.ts";
 
@@ -12,11 +13,11 @@ export interface Participant {
   /** Position in spec.replicatedJobs. */
   readonly index: number;
   readonly template: Template;
-  /** Names, in the order of the containers; at least one. */
+  /** Container names in the order of the Pod template. At least one. */
   readonly workers: readonly string[];
 }
 
-/** Of the names that do not exist, so many are reported: more would be noise. */
+/** Unknown names that are reported. A longer list does not help anyone. */
 const MAX_UNKNOWN = 5;
 
 export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participant[] {
@@ -31,33 +32,33 @@ export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs
         rule: "malformed",
         path: `spec.replicatedJobs[${index}]`,
         message:
-          "must have a name and, at template.spec.template.spec, containers with names " +
-          "(and lists in initContainers and volumes, if any); correct it",
+          "must have a name and, at template.spec.template.spec, containers with names; " +
+          "initContainers and volumes must be lists if they are set",
       });
       continue;
     }
     jobNames.add(template.name);
     if (chosen !== undefined && !chosen.has(template.name)) {
-      if (findAgent(template.podSpec) !== undefined) errors.push(withLeftover(index));
+      if (findAgent(template.podSpec) !== undefined) errors.push(leftoverAgent(index));
       continue;
     }
     for (const name of containers === undefined ? [] : containerNames(template)) containersSeen.add(name);
     const workers = workersOf(template, containers);
     if (workers.length > 0) participants.push({ index, template, workers });
-    else errors.push(withoutWorker(index, template));
+    else errors.push(missingWorker(index, template));
   }
   errors.push(...unknown(ANNOTATION.replicatedJobs, "replicatedJob", chosen ?? [], jobNames));
   errors.push(...unknown(ANNOTATION.workerContainers, "container", containers ?? [], containersSeen));
   return participants;
 }
 
-/** Upstream's controller waits for every Pod of the JobSet to report an attempt, and its webhook checks every Job. */
+/** JobSet's own controller waits for every Pod of the JobSet to report an attempt, and its webhook checks every Job. */
 export function checkWholeGroup(participants: number, replicatedJobs: number, protocol: Protocol): readonly Finding[] {
   if (protocol === "epoch" || participants === replicatedJobs) return [];
   const message =
     `leaves out ${replicatedJobs - participants} replicatedJobs, but with restartStrategy InPlaceRestart all of them ` +
     "restart together; remove the annotation, or use another restartStrategy";
-  return [{ rule: "participation", path: `metadata.annotations[${ANNOTATION.replicatedJobs}]`, message }];
+  return [{ rule: "participation", path: annotationPath(ANNOTATION.replicatedJobs), message }];
 }
 
 function workersOf(template: Template, chosen: ReadonlySet<string> | undefined): readonly string[] {
@@ -65,22 +66,25 @@ function workersOf(template: Template, chosen: ReadonlySet<string> | undefined):
   return chosen === undefined ? all : all.filter((name) => chosen.has(name));
 }
 
-/** From a copied JobSet whose record did not come along. */
-function withLeftover(index: number): Finding {
+/** The JobSet is a copy of an injected one, without the record. */
+function leftoverAgent(index: number): Finding {
   return {
     rule: "participation",
     path: `${podPath(index)}.initContainers`,
-    message: `has an agent, but ${ANNOTATION.replicatedJobs} leaves this replicatedJob out; remove the agent, or name it there`,
+    message:
+      `has an agent, but ${ANNOTATION.replicatedJobs} does not list this replicatedJob; ` +
+      "remove the agent, or add the replicatedJob to the annotation",
   };
 }
 
-function withoutWorker(index: number, template: Template): Finding {
+function missingWorker(index: number, template: Template): Finding {
   return {
     rule: "participation",
     path: `spec.replicatedJobs[${index}]`,
     message:
-      `has none of the containers that ${ANNOTATION.workerContainers} names; add one of ` +
-      `${containerNames(template).slice(0, MAX_UNKNOWN).join(", ")}, or leave this replicatedJob out with ${ANNOTATION.replicatedJobs}`,
+      `has none of the containers in ${ANNOTATION.workerContainers}; add one of ` +
+      `${containerNames(template).slice(0, MAX_UNKNOWN).join(", ")} to it, ` +
+      `or exclude this replicatedJob with ${ANNOTATION.replicatedJobs}`,
   };
 }
 
@@ -90,7 +94,7 @@ function unknown(key: string, kind: string, names: Iterable<string>, known: Read
     .slice(0, MAX_UNKNOWN)
     .map((name) => ({
       rule: "participation",
-      path: `metadata.annotations[${key}]`,
-      message: `${shown(name)} is not a ${kind} of this JobSet; ${suggestion(name, known) ?? "remove it"}`,
+      path: annotationPath(key),
+      message: `${quoted(name)} is not a ${kind} of this JobSet; ${suggestion(name, known) ?? "remove it"}`,
     }));
 }

@@ -5,8 +5,8 @@ import {
   changed,
   create,
   injected,
+  injectionErrors,
   POD_SPEC,
-  refusals,
   settings,
   templateOf,
   update,
@@ -146,7 +146,7 @@ describe("a copy of an injected JobSet", () => {
   it("without its record is refused where an agent is left over", () => {
     const copy = injected(create(plain().replicatedJob("driver", { pods: 1 }).build()));
     const annotations = { [ANNOTATION.replicatedJobs]: "driver" };
-    const errors = refusals(create(changed(copy, ["metadata", "annotations"], annotations)));
+    const errors = injectionErrors(create(changed(copy, ["metadata", "annotations"], annotations)));
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining("remove the agent") })]);
   });
 

@@ -1,13 +1,13 @@
-// The part of the config that injection needs; the config's `injection` section has this shape.
+// The settings of injection. The `injection` section of the config has this shape.
 
 export interface InjectionSettings {
-  /** What happens to a JobSet that does not say. */
+  /** Whether a JobSet without the annotation reprise.dev/inject is injected. */
   readonly default: "enabled" | "disabled";
   readonly agentImage: string;
   readonly agentPullPolicy: "IfNotPresent" | "Always" | "Never";
-  /** Names of Secrets, added to those of each Pod. */
+  /** Names of Secrets, added to the imagePullSecrets of each Pod. */
   readonly imagePullSecrets: readonly string[];
   readonly agentResources: { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
-  /** With this code an agent asks for the restart of its Pod. */
+  /** Exit code with which an agent requests the restart of its Pod. */
   readonly restartExitCode: number;
 }

@@ -12,8 +12,8 @@ export const MAX_POD_FAILURE_RULES = 20;
 export const FAIL_JOB_SET_RULE = "repriseFailExitCodes";
 
 /**
- * The worker's rule: every failure restarts the Pod in place, but for the codes of a class. A code of a class matches no
- * rule of ours and meets the container's restartPolicy Never: the container stays down and its Pod fails. The Job
+ * The worker's rule: every failure restarts the Pod in place, but for the codes of a class. A code of a class matches
+ * no rule of ours and meets the container's restartPolicy Never: the container stays down and its Pod fails. The Job
  * controller then looks at podFailurePolicy (fail) and else replaces the Pod (recreate).
  */
 export function workerRestartRule(policy: ExitCodePolicy): JsonObject {

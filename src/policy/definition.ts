@@ -1,5 +1,5 @@
-// One failure policy as somebody defined it, in the config file or in a ConfigMap: the two exit-code classes under their
-// field names. Pure. Codes are read exactly as in the annotations, and every mistake says what to write instead.
+// One failure policy as somebody defined it, in the config file or in a ConfigMap: the two exit-code classes under
+// their field names. Pure. Codes are read exactly as in the annotations, and every mistake says what to write instead.
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { nearest } from "../api/nearest.ts";

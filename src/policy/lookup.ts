@@ -1,5 +1,5 @@
-// Where a failure policy's name leads. A policy of the JobSet's own namespace comes before one of the install: whoever is nearer
-// to the job knows its exit codes better. Pure: what the ConfigMaps hold is handed in by the shell.
+// Where a failure policy's name leads. A policy of the JobSet's own namespace comes before one of the install: whoever
+// is nearer to the job knows its exit codes better. Pure: what the ConfigMaps hold is handed in by the shell.
 import { FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { type DefinitionProblem, readDefinitionText } from "./definition.ts";
 import type { ExitCodePolicy } from "./exit-codes.ts";

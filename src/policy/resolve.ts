@@ -1,4 +1,5 @@
-// The exit-code classes of one JobSet: those of the failure policy that it names together with those in its own annotations. Pure.
+// The exit-code classes of one JobSet: those of the failure policy that it names together with those in its own
+// annotations. Pure.
 import type { Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
@@ -16,8 +17,8 @@ const CLASSES = ["fail", "recreate"] as const;
 const OTHER = { fail: "recreate", recreate: "fail" } as const;
 
 /**
- * Annotations add codes to those of the policy. A code that the policy puts into the other class is refused: whether the
- * author of the annotation knows what the policy says cannot be seen from here, and a wrong guess fails a JobSet.
+ * Annotations add codes to those of the policy. A code that the policy puts into the other class is refused: whether
+ * the author of the annotation knows what the policy says cannot be seen from here, and a wrong guess fails a JobSet.
  */
 export function resolveExitCodes(
   annotations: Readonly<Record<string, unknown>>,

@@ -1,12 +1,13 @@
-// What the kubelet does when a container exits: the first of its rules that matches the code decides (KEP-5307). Pure.
+// What the kubelet does when a container exits: the first restartPolicyRule that matches the code decides (KEP-5307).
+// Pure.
 import { asList, asMap, asText } from "../json/fields.ts";
 
-/** Every exit code that is a failure. */
+/** Every exit code except 0. */
 export const FAILURE_CODES: readonly number[] = Array.from({ length: 255 }, (_, index) => index + 1);
 
 export type ExitActions = (code: number) => string | undefined;
 
-/** The action for each code under these restartPolicyRules; undefined where none matches and restartPolicy decides. */
+/** The action for each code. Undefined where no rule matches and restartPolicy decides. */
 export function exitActions(restartPolicyRules: readonly unknown[]): ExitActions {
   const rules = restartPolicyRules.map(asMap).map((rule) => ({
     action: asText(rule["action"]),
@@ -15,7 +16,7 @@ export function exitActions(restartPolicyRules: readonly unknown[]): ExitActions
   return (code) => rules.find(({ matches }) => matches(code))?.action;
 }
 
-/** The codes of an `exitCodes` or `onExitCodes`: both have an operator and values, and neither matches without. */
+/** Matches the codes of `exitCodes` or `onExitCodes`. Without an operator neither matches anything. */
 export function codeMatcher(requirement: unknown): (code: number) => boolean {
   const { operator, values } = asMap(requirement);
   const named = new Set(asList(values));

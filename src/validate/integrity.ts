@@ -1,19 +1,19 @@
-// For the rules that ask whether what injection put into a JobSet is still there after every other webhook has run.
-// Mutating webhooks that run later may add to an agent (variables, mounts, a mirrored image, tighter security): that is
-// their right. Broken is only what would stop the group from restarting, or let a Pod run outside of it.
+// For rules that check whether the additions of injection are intact after all other webhooks have run. Webhooks that
+// run later may add to an agent (variables, mounts, a mirrored image, tighter security). A rule reports only changes
+// that stop the group from restarting, or that let a Pod run outside the group. Pure.
 
 import { podPath } from "../inject/parts/template.ts";
-import type { Json, JsonObject } from "../json/types.ts";
+import type { JsonObject } from "../json/types.ts";
 import { type Check, judged, notApplicable, type Problem } from "./rule.ts";
 import type { Member, Subject } from "./subject.ts";
 
 const NOT_INJECTED = "the JobSet is not injected";
 
-/** Who did it cannot be seen from here. */
-export const FIND_THE_WEBHOOK =
-  "it was changed after injection; keep the webhook that did so away from JobSets, or inject the plain JobSet again";
+/** Which webhook made the change is not visible here. */
+export const CHANGED_AFTER_INJECTION =
+  "it was changed after injection; exclude JobSets from the webhook that changes it, or inject the plain JobSet again";
 
-/** Looks at every participating replicatedJob of an injected JobSet. */
+/** Checks every participating replicatedJob of an injected JobSet. */
 export function inParticipants(
   subject: Subject,
   reason: string,
@@ -22,7 +22,7 @@ export function inParticipants(
   return inJobSet(subject, reason, () => [], problemsOf);
 }
 
-/** Looks at the JobSet itself as well. */
+/** Checks the JobSet itself as well. */
 export function inJobSet(
   subject: Subject,
   reason: string,
@@ -33,7 +33,7 @@ export function inJobSet(
   return judged([...ofJobSet(subject), ...subject.participants.flatMap(problemsOf)], reason);
 }
 
-/** Looks at every agent; where one is missing altogether, `agent-first` says so. */
+/** Checks every agent. The rule `agent-first` reports a missing one. */
 export function inAgents(
   subject: Subject,
   reason: string,
@@ -48,12 +48,4 @@ function agentPath({ agent, index, template }: Member): string {
   const list = template.podSpec["initContainers"];
   const position = Array.isArray(list) && agent !== undefined ? list.indexOf(agent) : 0;
   return `${podPath(index)}.initContainers[${position}]`;
-}
-
-/** A value in a message, never more of it than fits into a line. */
-export function brief(value: Json | undefined): string {
-  if (value === undefined || value === null) return "not set";
-  if (typeof value === "object") return Array.isArray(value) ? "a list" : "a map";
-  const text = JSON.stringify(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

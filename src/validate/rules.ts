@@ -1,5 +1,5 @@
-// Every rule, in the order in which `--explain` and docs/validation.md list them: first what a user writes, then what must
-// be left of it all when the last webhook has run.
+// All rules, in the order of `--explain` and docs/validation.md: first the user's own input, then what must be intact
+// after the last webhook has run.
 import type { Rule } from "./rule.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
@@ -11,14 +11,6 @@ import { escalateAfter } from "./rules/escalate-after.ts";
 import { failCodesCompiled } from "./rules/fail-codes-compiled.ts";
 import { forceDelete } from "./rules/force-delete.ts";
 import { injected } from "./rules/injected.ts";
-import { jobFields } from "./rules/job-fields.ts";
-import { marks } from "./rules/marks.ts";
-import { maxRestarts } from "./rules/max-restarts.ts";
-import { misplacedKeys } from "./rules/misplaced-keys.ts";
-import { onPartialSuccess } from "./rules/on-partial-success.ts";
-import { ownRestartRules } from "./rules/own-restart-rules.ts";
-import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
-import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
 import {
   agentName,
   agentResources,
@@ -33,7 +25,15 @@ import {
   ruleLimit,
   successPolicy,
   toggle,
-} from "./rules/refusals.ts";
+} from "./rules/injection-errors.ts";
+import { injectionMetadata } from "./rules/injection-metadata.ts";
+import { jobFields } from "./rules/job-fields.ts";
+import { maxRestarts } from "./rules/max-restarts.ts";
+import { misplacedKeys } from "./rules/misplaced-keys.ts";
+import { onPartialSuccess } from "./rules/on-partial-success.ts";
+import { ownRestartRules } from "./rules/own-restart-rules.ts";
+import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
+import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
 import { tokenPrivate } from "./rules/token-private.ts";
 import { unknownAnnotations } from "./rules/unknown-annotations.ts";
@@ -78,5 +78,5 @@ export const RULES: readonly Rule[] = [
   podRestartPolicy,
   workerRules,
   failCodesCompiled,
-  marks,
+  injectionMetadata,
 ];

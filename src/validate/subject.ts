@@ -1,4 +1,4 @@
-// A JobSet as the rules see it: read once, shared by all of them. Pure.
+// A JobSet as the rules see it, read once and shared by all of them. Pure.
 import type { Finding, SkipReason } from "../api/admission.ts";
 import { type Protocol, protocolOf } from "../api/protocol.ts";
 import { type InjectionRequest, inject, policiesOf } from "../inject/inject.ts";
@@ -6,8 +6,8 @@ import { type Inputs, readInputs } from "../inject/inputs.ts";
 import { findParticipants, type Participant } from "../inject/participation.ts";
 import { findAgent } from "../inject/parts/agent.ts";
 import type { InjectionSettings } from "../inject/settings.ts";
+import { isInjected } from "../inject/stored/is-injected.ts";
 import { readRecord, recordedPolicy, storedInputs } from "../inject/stored/record.ts";
-import { isInjected } from "../inject/stored/update.ts";
 import { listAt, objectAt } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
 
@@ -17,12 +17,12 @@ export interface Subject {
   readonly spec: JsonObject;
   readonly settings: InjectionSettings;
   readonly protocol: Protocol;
-  /** Why the JobSet is none of our business; undefined when it is. */
+  /** Why the JobSet is skipped; undefined if it opted in. */
   readonly skipped: SkipReason | undefined;
-  /** What injection would refuse if the JobSet came in new, as it is now. */
-  readonly refusals: readonly Finding[];
+  /** The errors with which injection would reject the JobSet if it were created as it is now. */
+  readonly injectionErrors: readonly Finding[];
   readonly isInjected: boolean;
-  /** The inputs that its templates were made from. */
+  /** The inputs that its templates were injected with. */
   readonly inputs: Inputs;
   readonly participants: readonly Member[];
 }
@@ -36,10 +36,10 @@ export function readSubject(request: InjectionRequest): Subject {
   const { object, oldObject } = request;
   const spec = objectAt(object, "spec") ?? {};
   const isUpdate = request.operation === "UPDATE";
-  // A policy counts as it was when the JobSet was injected: by now it may have changed, or be unknown to this replica.
+  // The policy as it was at injection: it may have changed since, or be unknown to this replica.
   const find = recordedPolicy(readRecord(isUpdate ? (oldObject ?? {}) : object), policiesOf(request));
   const outcome = inject({ ...request, operation: "CREATE", policies: (_namespace, name) => find(name) });
-  // A live JobSet keeps what it was created with, whatever its annotations say now. A new one must be as they say.
+  // A live JobSet keeps the inputs that it was created with. A new one must match its annotations.
   const inputs = isUpdate ? storedInputs(oldObject ?? {}, find) : readInputs(object, [], find);
   return {
     object,
@@ -48,7 +48,7 @@ export function readSubject(request: InjectionRequest): Subject {
     settings: request.config,
     protocol: protocolOf(spec),
     skipped: skipReason(request, outcome.kind === "skipped" ? outcome.reason : undefined),
-    refusals: outcome.kind === "refused" ? outcome.errors : [],
+    injectionErrors: outcome.kind === "refused" ? outcome.errors : [],
     isInjected: isInjected(spec),
     inputs,
     participants: findParticipants(listAt(spec, "replicatedJobs"), inputs, []).map((each) => ({
@@ -58,7 +58,7 @@ export function readSubject(request: InjectionRequest): Subject {
   };
 }
 
-/** On UPDATE what counts is whether it was injected: a toggle that was turned later does not undo that. */
+/** On UPDATE only the stored object counts: changing the toggle later does not undo the injection. */
 function skipReason({ operation, oldObject }: InjectionRequest, asNew: SkipReason | undefined): SkipReason | undefined {
   if (operation === "CREATE" || asNew === "not-a-jobset" || asNew === "being-deleted") return asNew;
   return isInjected(objectAt(oldObject, "spec") ?? {}) ? undefined : "created-without-injection";

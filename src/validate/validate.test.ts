@@ -86,7 +86,7 @@ describe("an update", () => {
 
   it("is refused for what it breaks", () => {
     const { allowed, errors } = onUpdate(changed(live, [...POD, "metadata", "labels"], {}), live);
-    expect({ allowed, errors: names(errors) }).toEqual({ allowed: false, errors: ["marks"] });
+    expect({ allowed, errors: names(errors) }).toEqual({ allowed: false, errors: ["injection-metadata"] });
   });
 
   it("is not refused for what the stored object already had, which becomes a warning", () => {

@@ -1,6 +1,6 @@
-// The validation core: the final state of a JobSet, after every mutating webhook → a verdict. Pure; never throws.
-// It refuses what a user can mend and what would hang or split a group. It never refuses an update for something that the
-// stored object already had, and never stands in the way of a deletion.
+// The validation core: judges the final state of a JobSet, after all mutating webhooks. Pure; never throws. It rejects
+// what a user can fix and what would block or split a group. It never rejects an update for a problem that the stored
+// object already has, and never blocks a deletion.
 import type { Finding, RuleResult, Verdict } from "../api/admission.ts";
 import type { InjectionRequest } from "../inject/inject.ts";
 import type { Rule } from "./rule.ts";
@@ -10,7 +10,7 @@ import { readSubject, type Subject } from "./subject.ts";
 export function validate(request: InjectionRequest): Verdict {
   const results = judge(readSubject(request));
   const { oldObject } = request;
-  // The stored object, judged by itself as it was when it was stored.
+  // The findings of the stored object on its own.
   const before =
     request.operation === "UPDATE" && oldObject !== undefined && results.some((result) => "findings" in result)
       ? judge(readSubject({ ...request, object: oldObject }))
@@ -34,7 +34,7 @@ function judgeBy(rule: Rule, subject: Subject): RuleResult {
   return { rule: rule.name, verdict: rule.severity, findings };
 }
 
-/** An error that the stored object already has does not get in the way of an update: it becomes a warning. */
+/** An error that the stored object already has becomes a warning, so that it does not block the update. */
 function ratcheted(results: readonly RuleResult[], stored: ReadonlySet<string>): RuleResult[] {
   if (stored.size === 0) return [...results];
   return results.flatMap((result): RuleResult[] => {
@@ -54,8 +54,8 @@ function summary(results: readonly RuleResult[], stored: ReadonlySet<string>): V
   const of = (verdict: "error" | "warning") =>
     results.flatMap((result) => (result.verdict === verdict ? result.findings : []));
   const errors = of("error");
-  // A warning was said when the JobSet was created, and GitOps applies the same file every few minutes. What would be an
-  // error in a new JobSet is worth repeating.
+  // Warnings are given once, at creation: GitOps tools apply the same file every few minutes. Only what would be an
+  // error in a new JobSet is repeated.
   const warnings = of("warning").filter((each) => !stored.has(key(each)) || isErrorRule(each.rule));
   return { allowed: errors.length === 0, errors, warnings, results };
 }
@@ -72,7 +72,7 @@ function known(results: readonly RuleResult[]): ReadonlySet<string> {
   return new Set(results.flatMap((result) => ("findings" in result ? result.findings.map(key) : [])));
 }
 
-/** The message holds the value: a wrong value that was changed into another wrong one is a new finding. */
+/** The message contains the value, so another invalid value is a new finding. */
 function key({ rule, path, message }: Finding): string {
   return JSON.stringify([rule, path, message]);
 }

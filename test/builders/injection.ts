@@ -38,7 +38,7 @@ export function injected(outcome: InjectionOutcome): JsonObject {
   throw new Error(`not injected: ${JSON.stringify(outcome)}`);
 }
 
-export function refusals(outcome: InjectionOutcome): readonly Finding[] {
+export function injectionErrors(outcome: InjectionOutcome): readonly Finding[] {
   if (outcome.kind === "refused") return outcome.errors;
   throw new Error(`not refused: ${outcome.kind}`);
 }

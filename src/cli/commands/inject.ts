@@ -25,7 +25,7 @@ export function addInject(program: Command): void {
     .action(async ({ filename, output, namespace }: Options, command: Command) => {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { RepriseError } = await import("../../errors.ts");
-      const { injectDocuments, print } = await import("../output/injection.ts");
+      const { injectDocuments, print } = await import("../output/inject-report.ts");
       const { policiesIn } = await import("../input/policies.ts");
       const { readSources } = await import("../input/sources.ts");
 

@@ -20,7 +20,7 @@ export function addValidate(program: Command): void {
     .action(async ({ filename, output, explain = false, namespace }: Options, command: Command) => {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { RepriseError } = await import("../../errors.ts");
-      const { judgeDocuments, messages, verdictsAsJson, verdictsAsText } = await import("../output/judgement.ts");
+      const { judgeDocuments, messages, verdictsAsJson, verdictsAsText } = await import("../output/validate-report.ts");
       const { policiesIn } = await import("../input/policies.ts");
       const { readSources } = await import("../input/sources.ts");
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { at, create, injected, POD_SPEC, refusals, settings, templateOf } from "../../../test/builders/injection.ts";
+import {
+  at,
+  create,
+  injected,
+  injectionErrors,
+  POD_SPEC,
+  settings,
+  templateOf,
+} from "../../../test/builders/injection.ts";
 import { container, jobSet } from "../../../test/builders/jobset.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
@@ -84,7 +92,7 @@ describe("the agent", () => {
     ["containers", { containers: [container("train"), container(AGENT.container)] }],
     ["initContainers", { initContainers: [container(AGENT.container)] }],
   ])("refuses a JobSet whose %s have its name already", (list, parts) => {
-    const errors = refusals(create(jobSet().replicatedJob("workers", parts).build()));
+    const errors = injectionErrors(create(jobSet().replicatedJob("workers", parts).build()));
     expect(errors).toEqual([
       expect.objectContaining({
         rule: "agent-name",
@@ -96,12 +104,12 @@ describe("the agent", () => {
 
   it("refuses a JobSet whose volume has the name of its token", () => {
     const object = jobSet().replicatedJob("workers", { pod: { volumes: [{ name: AGENT.tokenVolume, emptyDir: {} }] } });
-    expect(refusals(create(object.build()))[0]?.path).toMatch(/volumes\[0\]\.name$/);
+    expect(injectionErrors(create(object.build()))[0]?.path).toMatch(/volumes\[0\]\.name$/);
   });
 
   it("refuses a Windows Pod", () => {
     const object = jobSet().replicatedJob("workers", { pod: { os: { name: "windows" } } });
-    expect(refusals(create(object.build()))[0]?.rule).toBe("linux-only");
+    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("linux-only");
   });
 });
 
@@ -161,7 +169,7 @@ describe("the agent's resources", () => {
     [ANNOTATION.agentMemory, "-1Gi"],
     [ANNOTATION.agentMemory, "x".repeat(100_000)],
   ])("refuse %s: %s", (key, value) => {
-    const errors = refusals(create(jobSet().annotation(key, value).replicatedJob("workers").build()));
+    const errors = injectionErrors(create(jobSet().annotation(key, value).replicatedJob("workers").build()));
     expect(errors).toHaveLength(1);
     expect(errors[0]?.path).toBe(`metadata.annotations[${key}]`);
     expect(errors[0]?.message.length).toBeLessThan(200);

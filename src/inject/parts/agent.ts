@@ -1,5 +1,5 @@
-// The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when the barrier
-// lifts, and the kubelet starts nothing else before. Pure.
+// The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when
+// the barrier lifts. Until then the kubelet starts no other container. Pure.
 import type { Finding } from "../../api/admission.ts";
 import { isAgentContainer } from "../../api/agent-container.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../../api/names.ts";
@@ -10,11 +10,12 @@ import type { Json, JsonObject } from "../../json/types.ts";
 import { agentRestartRule } from "../../policy/compile.ts";
 import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
-import { isOurName } from "./own-containers.ts";
+import { agentImage } from "./agent-image.ts";
 import { type AgentShare, agentResources, agentShare } from "./resources.ts";
 import { agentSecurityContext, isConfined, runsAsRoot } from "./security.ts";
 import { podPath, type Template } from "./template.ts";
 import { tokenMount } from "./token.ts";
+import { isAgentName } from "./user-containers.ts";
 
 export interface AgentContext {
   readonly settings: InjectionSettings;
@@ -22,7 +23,7 @@ export interface AgentContext {
   readonly protocol: Protocol;
 }
 
-/** What of a Pod the agent depends on; Pods with the same facts get the same agent. */
+/** The properties of a Pod that its agent depends on. Pods with the same facts get the same agent. */
 export interface AgentFacts {
   readonly asRoot: boolean;
   readonly confined: boolean;
@@ -42,8 +43,7 @@ export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: Ag
   const resources = agentResources(share, settings.agentResources, inputs);
   return {
     name: AGENT.container,
-    image: settings.agentImage,
-    imagePullPolicy: settings.agentPullPolicy,
+    ...agentImage(settings),
     command: [AGENT.binary],
     env: environment(settings, protocol),
     ...(resources === undefined ? {} : { resources }),
@@ -56,8 +56,8 @@ export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: Ag
 }
 
 /**
- * Names and UIDs come from the Pod itself: the JobSet has no UID while it is admitted, and perhaps no name (generateName).
- * JobSet labels every Pod with them.
+ * Names and UIDs come from the Pod: during admission the JobSet has no UID, and with generateName no name either.
+ * JobSet labels every Pod with both.
  */
 function environment(settings: InjectionSettings, protocol: Protocol): JsonObject[] {
   return [
@@ -72,12 +72,12 @@ function environment(settings: InjectionSettings, protocol: Protocol): JsonObjec
   ];
 }
 
-/** An environment variable that the kubelet fills in from the Pod, anew at every start of the container. */
+/** An environment variable that the kubelet sets from the Pod at every start of the container. */
 export function fromPod(name: string, fieldPath: string): JsonObject {
   return { name, valueFrom: { fieldRef: { fieldPath } } };
 }
 
-/** Fields that are ours alone: where a new agent has none, an earlier one's goes too. */
+/** Fields that only injection sets. If the new agent has none, the value of an earlier agent is dropped. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "name",
   "image",
@@ -96,8 +96,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A new agent in place of the one that an earlier call, or the original of a copied JobSet, left. What other webhooks add
- * to every container (variables, mounts, fields unknown to us) stays: they would add it again, and we would fight.
+ * Replaces the agent of an earlier call, or of the JobSet that this one was copied from. What other webhooks added to
+ * it (variables, mounts, unknown fields) stays: they would add it again, and the two webhooks would never agree.
  */
 export function rebuildAgent(present: JsonObject | undefined, built: JsonObject): JsonObject {
   if (present === undefined) return built;
@@ -106,8 +106,8 @@ export function rebuildAgent(present: JsonObject | undefined, built: JsonObject)
   for (const key of ["env", "volumeMounts"]) {
     const missing = new Map(listAt(built, key).map((item) => [nameOf(item), item]));
     const ourNames = new Set(missing.keys());
-    // In the order in which they are there, so that an agent which is as it should be stays as it is; ours once each,
-    // because of two variables with one name the last would win.
+    // Keeps the existing order, so that a correct agent does not change. Ours appear once: of two variables with the
+    // same name the last one wins.
     const kept = listAt(present, key).flatMap((item): Json[] => {
       const name = nameOf(item);
       if (!ourNames.has(name)) return [item];
@@ -124,15 +124,15 @@ function nameOf(item: Json): Json | undefined {
   return isObject(item) ? item["name"] : undefined;
 }
 
-/** The agent of a Pod, if it has one of ours. */
+/** The injected agent of a Pod, if there is one. */
 export function findAgent(podSpec: JsonObject): JsonObject | undefined {
   return listAt(podSpec, "initContainers").filter(isObject).find(isAgentContainer);
 }
 
-/** First, so that the barrier holds back everything else in the Pod, also what other webhooks put in front of it. */
+/** First, so that the barrier holds back every other container, including those that other webhooks prepend. */
 export function withAgentFirst(podSpec: JsonObject, agent: JsonObject): JsonObject {
   return withList(podSpec, "initContainers", (list) => {
-    const others = list.filter((item) => !isObject(item) || !isOurName(item["name"]));
+    const others = list.filter((item) => !isObject(item) || !isAgentName(item["name"]));
     const isInPlace = others.length === list.length - 1 && equivalent(list[0], agent);
     return isInPlace ? list : [agent, ...others];
   });
@@ -147,6 +147,6 @@ export function checkAgentName(podSpec: JsonObject, index: number): Finding | un
   return {
     rule: "agent-name",
     path: `${podPath(index)}.${taken}`,
-    message: `"${AGENT.container}" is the name of the agent that is injected; rename your container`,
+    message: `"${AGENT.container}" is reserved for the injected agent; rename your container`,
   };
 }

@@ -1,4 +1,4 @@
-// The JobSet's own failure policy: the rule that lets a failed Job fail the JobSet at once. Pure.
+// The JobSet's failurePolicy: the rule that makes a failed Job fail the JobSet at once. Pure.
 import type { Finding } from "../../api/admission.ts";
 import {
   isAbsent,
@@ -14,7 +14,7 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { FAIL_JOB_SET_RULE, failJobSetRule } from "../../policy/compile.ts";
 
-/** Written out, because it is what the API adds: a policy that is there and the one sent again must be equal. */
+/** The default of the API, written out: the stored policy and the one that is applied again must be equal. */
 const DEFAULT_STRATEGY = "Recreate";
 
 export function withFailJobSetRule(spec: JsonObject, rule: JsonObject): JsonObject {
@@ -41,11 +41,13 @@ export function withoutFailJobSetRule(spec: JsonObject): JsonObject {
     withList(policy, "rules", (rules) => withoutItems(rules, (item) => item === rule)),
   );
   const left = objectAt(changed, "failurePolicy");
-  // What is left of a policy that was made for the rule.
+  // Injection created the policy for the rule.
   return equivalent(left, { restartStrategy: DEFAULT_STRATEGY }) ? withoutField(changed, "failurePolicy") : changed;
 }
 
-/** A rule of that name that does something else. Ours is known by what it does: a copied JobSet may come without its record. */
+/**
+ * Finds a user's rule of that name. The injected rule is recognized by its action: a copied JobSet may lack the record.
+ */
 export function checkRuleName(spec: JsonObject): Finding | undefined {
   const rule = storedFailJobSetRule(spec);
   const { action, onJobFailureReasons } = failJobSetRule([]);
@@ -54,6 +56,6 @@ export function checkRuleName(spec: JsonObject): Finding | undefined {
   return {
     rule: "failure-policy-rule-name",
     path: "spec.failurePolicy.rules",
-    message: `"${FAIL_JOB_SET_RULE}" is the name of the rule that injection adds; rename your rule`,
+    message: `"${FAIL_JOB_SET_RULE}" is reserved for the rule that injection adds; rename your rule`,
   };
 }

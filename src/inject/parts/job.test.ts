@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { create, injected, refusals, templateOf, warningTexts } from "../../../test/builders/injection.ts";
+import { create, injected, injectionErrors, templateOf, warningTexts } from "../../../test/builders/injection.ts";
 import { container, jobSet } from "../../../test/builders/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
@@ -65,7 +65,7 @@ describe("the Job", () => {
     [{ completions: 4 }, "parallelism is not set, which means 1"],
     [{ completions: 4, parallelism: 2 }, "4 completions, but parallelism is 2"],
   ])("refuses %j, because which was meant decides how many Pods run", (job, text) => {
-    const errors = refusals(create(jobSet().replicatedJob("workers", { job }).build()));
+    const errors = injectionErrors(create(jobSet().replicatedJob("workers", { job }).build()));
     expect(errors).toEqual([
       expect.objectContaining({
         path: "spec.replicatedJobs[0].template.spec.completions",
@@ -102,7 +102,7 @@ describe("the failure policy", () => {
       onExitCodes: { operator: "In", values: [index + 1] },
     }));
     const object = jobSet().replicatedJob("workers", { job: { podFailurePolicy: { rules } } });
-    expect(refusals(create(object.build()))).toEqual([
+    expect(injectionErrors(create(object.build()))).toEqual([
       expect.objectContaining({
         rule: "rule-limit",
         path: "spec.replicatedJobs[0].template.spec.podFailurePolicy.rules",
@@ -113,7 +113,7 @@ describe("the failure policy", () => {
   it("refuses more workers than it can have rules for", () => {
     const containers = Array.from({ length: 20 }, (_, index) => container(`c${index}`));
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "42").replicatedJob("workers", { containers });
-    expect(refusals(create(object.build()))[0]?.rule).toBe("rule-limit");
+    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("rule-limit");
   });
 
   it("fails the JobSet on a fail code, after the user's own rules", () => {
@@ -151,11 +151,11 @@ describe("the failure policy", () => {
       .annotation(ANNOTATION.failExitCodes, "42")
       .spec({ failurePolicy: { rules: [{ name: FAIL_JOB_SET_RULE, action: "RestartJobSet" }] } })
       .replicatedJob("workers");
-    expect(refusals(create(object.build()))[0]?.rule).toBe("failure-policy-rule-name");
+    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("failure-policy-rule-name");
   });
 
   it("refuses bad exit codes", () => {
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "0-5").replicatedJob("workers");
-    expect(refusals(create(object.build()))[0]?.rule).toBe("exit-codes");
+    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("exit-codes");
   });
 });

@@ -1,4 +1,4 @@
-// The fields of the Job: who replaces a lost Pod, and when. Pure.
+// The fields of the Job that decide when a lost Pod is replaced, and how many Pods run. Pure.
 import type { Finding } from "../../api/admission.ts";
 import { ANNOTATION, MAX_INT32 } from "../../api/names.ts";
 import {
@@ -16,24 +16,24 @@ import { MAX_POD_FAILURE_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
 import { jobPath } from "./template.ts";
 
-/** What must hold whatever the user wrote. Each is overwritten, because without it the group cannot restart in place. */
+/** Fields that injection overwrites: with other values the group cannot restart in place. */
 const FORCED: readonly { readonly field: string; readonly value: Json; readonly reason: string }[] = [
   {
     field: "backoffLimit",
     value: MAX_INT32,
-    reason: "the restart budget of the JobSet counts failures, not each Job (reprise.dev/max-restarts)",
+    reason: "failures count against the restart budget of the JobSet, not of each Job (reprise.dev/max-restarts)",
   },
   {
-    // Makes the Job controller's delay before a replacement (10 s, 20 s, 40 s ...) one per index instead of one per Job.
+    // The Job controller then delays replacements (10 s, 20 s, 40 s ...) per index instead of per Job.
     field: "backoffLimitPerIndex",
     value: MAX_INT32,
-    reason: "the restart budget of the JobSet counts failures, not each index (reprise.dev/max-restarts)",
+    reason: "failures count against the restart budget of the JobSet, not of each index (reprise.dev/max-restarts)",
   },
-  { field: "completionMode", value: "Indexed", reason: "every Pod of a group needs a slot of its own" },
+  { field: "completionMode", value: "Indexed", reason: "every Pod of a group needs its own slot" },
   {
     field: "podReplacementPolicy",
     value: "Failed",
-    reason: "a Pod must be gone before another takes its slot in the group",
+    reason: "a Pod must be gone before another one takes its slot",
   },
 ];
 
@@ -42,7 +42,7 @@ export function newJobFields(): JsonObject {
   return Object.fromEntries(FORCED.map(({ field, value }) => [field, value]));
 }
 
-/** The forced fields as they are in a stored Job. */
+/** The forced fields of a stored Job, with their stored values. */
 export function storedJobFields(job: JsonObject): JsonObject {
   const stored: JsonObject = {};
   for (const { field } of FORCED) {
@@ -67,10 +67,9 @@ export function withJobFields(job: JsonObject, fields: JsonObject, index: number
 }
 
 /**
- * Every Pod of the group runs at the same time, so completions equals parallelism. Where the user gave one, the other
- * follows only if that keeps the meaning: an Indexed Job must have completions, but parallelism left out means 1, and
- * four completions one after the other are not a group of four. That, like two different numbers, is refused and not
- * overwritten: which of the two was meant decides how many Pods run.
+ * All Pods of a group run at the same time, so completions equals parallelism. If only one is set, the other is set to
+ * the same value only where that keeps the meaning: without parallelism, four completions run one after the other.
+ * That case, like two different values, is an error: overwriting one would change how many Pods run.
  */
 export function withSlots(job: JsonObject): JsonObject {
   const { completions, parallelism } = job;
@@ -92,13 +91,13 @@ export function checkSlots(job: JsonObject, index: number): Finding | undefined 
   return {
     rule: "completions",
     path: `${jobPath(index)}.completions`,
-    message: `${found}; all Pods of a group run at the same time, so set both to the number of Pods`,
+    message: `${found}; all Pods of a group run at the same time: set both to the number of Pods`,
   };
 }
 
 /**
- * With a success policy a Job deletes its other Pods as soon as some have succeeded, and says why only afterwards: to the group they are lost,
- * and it would restart, or fail, because it has succeeded.
+ * With a success policy, a Job deletes its other Pods as soon as some have succeeded, and reports the reason only
+ * afterwards. The group would take them for lost Pods and restart, or fail, because it succeeded.
  */
 export function checkSuccessPolicy({ successPolicy }: JsonObject, index: number): Finding | undefined {
   if (isAbsent(successPolicy)) return undefined;
@@ -106,12 +105,12 @@ export function checkSuccessPolicy({ successPolicy }: JsonObject, index: number)
     rule: "success-policy",
     path: `${jobPath(index)}.successPolicy`,
     message:
-      "ends Pods of the group while others still run, which cannot be told from a failure; remove it and let every Pod exit with 0, " +
-      `or leave this replicatedJob out of ${ANNOTATION.replicatedJobs}`,
+      "deletes running Pods of the group, which looks like a failure; remove it and let every Pod exit with 0, " +
+      `or exclude this replicatedJob with ${ANNOTATION.replicatedJobs}`,
   };
 }
 
-/** The user's own rules are looked at first. */
+/** The user's own rules come first. */
 export function withPodFailureRules(job: JsonObject, rules: readonly JsonObject[]): JsonObject {
   if (rules.length === 0) return job;
   return withObject(job, "podFailurePolicy", (policy) =>
@@ -119,7 +118,7 @@ export function withPodFailureRules(job: JsonObject, rules: readonly JsonObject[
   );
 }
 
-/** Before the merge with the least that it will add, which also bounds its work; after it with nothing. */
+/** Called before the merge with the least number of rules to add, which bounds its work, and after it with 0. */
 export function checkPodFailureRules(job: JsonObject, index: number, toCome: number): Finding | undefined {
   const written = listAt(objectAt(job, "podFailurePolicy"), "rules").length;
   const count = Math.max(written, toCome + 1);
@@ -128,7 +127,7 @@ export function checkPodFailureRules(job: JsonObject, index: number, toCome: num
     rule: "rule-limit",
     path: `${jobPath(index)}.podFailurePolicy.rules`,
     message:
-      `${count} rules or more with those that injection adds, and Kubernetes takes ${MAX_POD_FAILURE_RULES}; ` +
-      `merge or remove some of yours, or name fewer workers`,
+      `has at least ${count} rules including those that injection adds, and Kubernetes allows ` +
+      `${MAX_POD_FAILURE_RULES}; merge or remove some of yours, or select fewer workers`,
   };
 }

@@ -1,25 +1,27 @@
-// The Pod template around the containers: restart policy, credentials, marks. Pure.
+// The Pod template around the containers: restart policy, token volume, labels and annotations. Pure.
 import type { Finding } from "../../api/admission.ts";
+import { ANNOTATION } from "../../api/names.ts";
 import { isObject, objectAt, withDefault, withField, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
+import { withPullSecrets } from "./agent-image.ts";
 import { podPath } from "./template.ts";
 
-/** kubectl shows logs of, and opens shells in, this container when none is named. */
+/** The container that kubectl logs and kubectl exec use by default. */
 export const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
 export interface PodAdditions {
   readonly tokenVolume: JsonObject;
   readonly pullSecrets: readonly string[];
-  /** Always set. */
+  /** Overwrite the user's. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Set where the user has none of that name. */
+  /** Set only where the user has none of that name. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /**
- * Never at Pod level: the workers have rules of their own, and Jobs take a podFailurePolicy only then. It replaces
- * OnFailure without a warning, because OnFailure is what JobSet's own webhook writes where the user wrote nothing.
+ * restartPolicy is Never: the workers have their own rules, and Jobs accept a podFailurePolicy only with Never.
+ * OnFailure is replaced without a warning, because it is the default that JobSet's own webhook writes.
  */
 export function withPodFields(podSpec: JsonObject, { tokenVolume, pullSecrets }: PodAdditions): JsonObject {
   const restarted = withField(podSpec, "restartPolicy", "Never");
@@ -28,14 +30,10 @@ export function withPodFields(podSpec: JsonObject, { tokenVolume, pullSecrets }:
     if (present === -1) return [...volumes, tokenVolume];
     return equivalent(volumes[present], tokenVolume) ? volumes : volumes.with(present, tokenVolume);
   });
-  return withList(mounted, "imagePullSecrets", (written) => {
-    const known = new Set(written.filter(isObject).map((secret) => secret["name"]));
-    const missing = pullSecrets.filter((name) => !known.has(name));
-    return missing.length === 0 ? written : [...written, ...missing.map((name) => ({ name }))];
-  });
+  return withPullSecrets(mounted, pullSecrets);
 }
 
-export function withPodMarks(pod: JsonObject, { labels, annotations }: PodAdditions): JsonObject {
+export function withPodMetadata(pod: JsonObject, { labels, annotations }: PodAdditions): JsonObject {
   return withObject(pod, "metadata", (metadata) => {
     const labelled = withObject(metadata, "labels", (written) =>
       Object.entries(labels).reduce((all, [key, value]) => withField(all, key, value), written),
@@ -51,6 +49,6 @@ export function checkOperatingSystem(podSpec: JsonObject, index: number): Findin
   return {
     rule: "linux-only",
     path: `${podPath(index)}.os.name`,
-    message: "the agent runs on Linux only; leave this replicatedJob out with reprise.dev/replicated-jobs",
+    message: `the agent runs on Linux only; exclude this replicatedJob with ${ANNOTATION.replicatedJobs}`,
   };
 }

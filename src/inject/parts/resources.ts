@@ -1,29 +1,29 @@
-// The agent's share of CPU and memory, chosen so that the Pod keeps its quality of service. Pure.
+// The CPU and memory of the agent, chosen so that the Pod keeps its QoS class. Pure.
 
 import { objectAt } from "../../json/edit.ts";
 import { quantityValue } from "../../json/quantity.ts";
 import type { JsonObject } from "../../json/types.ts";
 import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
-import { usersContainers } from "./own-containers.ts";
+import { userContainers } from "./user-containers.ts";
 
-/** The two resources that make a Pod's class. */
+/** The resources that decide the QoS class. */
 const COUNTED = ["cpu", "memory"] as const;
 
 /**
- * `fixed`: requests equal limits, as in every container of a Guaranteed Pod, or it would lose its class and its pinned
- * CPUs. `flexible`: no CPU limit, because throttling would slow the agent's start, which is on the path of every recovery.
- * `none`: a Pod with resources of its own has its class from those alone, and its containers must fit into them.
+ * `fixed`: requests equal limits. Required in a Guaranteed Pod, which would otherwise lose its class and pinned CPUs.
+ * `flexible`: no CPU limit. Throttling would slow down the agent's start, which is part of every recovery.
+ * `none`: the Pod has Pod-level resources. They alone decide its class, and its containers must fit into them.
  */
 export type AgentShare = "fixed" | "flexible" | "none";
 
-/** `chosen`: the user said how much the agent gets, so it gets something. */
+/** `chosen`: the user set resources for the agent, so it gets them even in a Pod with Pod-level resources. */
 export function agentShare(podSpec: JsonObject, chosen: boolean): AgentShare {
   if (hasPodResources(podSpec) && !chosen) return "none";
   return isGuaranteed(podSpec) ? "fixed" : "flexible";
 }
 
-/** What the user wrote comes before what is usual. */
+/** The annotations override the config. */
 export function agentResources(
   share: AgentShare,
   usual: InjectionSettings["agentResources"],
@@ -42,9 +42,9 @@ function hasPodResources(podSpec: JsonObject): boolean {
   );
 }
 
-/** As the kubelet sees it, without the agent: every container has limits for both, and requests that equal them. */
+/** As the kubelet decides, without the agent: every container has equal requests and limits for both resources. */
 function isGuaranteed(podSpec: JsonObject): boolean {
-  const others = usersContainers(podSpec);
+  const others = userContainers(podSpec);
   return others.length > 0 && others.every(hasEqualRequests);
 }
 
@@ -52,13 +52,13 @@ function hasEqualRequests(container: JsonObject): boolean {
   const resources = objectAt(container, "resources");
   return COUNTED.every((name) => {
     const limit = amount(objectAt(resources, "limits"), name);
-    // A request that is left out takes the value of its limit.
+    // A missing request defaults to the limit.
     const request = amount(objectAt(resources, "requests"), name) ?? limit;
     return limit !== undefined && request === limit;
   });
 }
 
-/** Zero counts as not given. */
+/** Zero counts as not set. */
 function amount(amounts: JsonObject | undefined, name: string): bigint | undefined {
   const value = quantityValue(amounts?.[name]);
   return value === 0n ? undefined : value;

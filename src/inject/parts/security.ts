@@ -1,12 +1,13 @@
-// The security context of the agent: what Pod security "restricted" asks for, written out on the container, so that it
-// holds in any Pod; a seccomp profile where the Pod has one. To set one up takes a process 50 ms of CPU time, two times in every
-// recovery (agent and gate), and confines nothing where workers with the same account run without. Where "restricted" is enforced, they have one.
+// The security context of the agent. Pure. It meets the Pod security standard "restricted" on the container itself,
+// except that it has a seccomp profile only if the Pod has one: setting one up costs 50 ms of CPU time twice in every
+// recovery (agent and gate), and gains nothing while workers with the same service account run without. Where
+// "restricted" is enforced, the Pod has a profile.
 
 import { objectAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
-import { usersContainers } from "./own-containers.ts";
+import { userContainers } from "./user-containers.ts";
 
-/** The user of the image. Named only where the Pod would make the agent root: platforms with UID ranges refuse fixed ones. */
+/** The user of the image. Set only where the agent would run as root: platforms with UID ranges reject fixed UIDs. */
 const AGENT_UID = 65_532;
 
 export function agentSecurityContext(runsAsRoot: boolean, confined: boolean): JsonObject {
@@ -20,14 +21,16 @@ export function agentSecurityContext(runsAsRoot: boolean, confined: boolean): Js
   };
 }
 
-/** Whether the Pod, or one of these workers, asks to run as UID 0. */
+/** Whether the Pod or one of its workers sets UID 0. */
 export function runsAsRoot(podSpec: JsonObject, workers: readonly JsonObject[]): boolean {
   return [podSpec, ...workers].some((owner) => objectAt(owner, "securityContext")?.["runAsUser"] === 0);
 }
 
-/** Whether the Pod, or a container of it, has a seccomp profile. Its own may be made for the worker, so the agent never takes that one. */
+/**
+ * Whether the Pod or a container sets a seccomp profile. The agent never uses that one: it may be made for the worker.
+ */
 export function isConfined(podSpec: JsonObject): boolean {
-  return [podSpec, ...usersContainers(podSpec)].some((owner) => {
+  return [podSpec, ...userContainers(podSpec)].some((owner) => {
     const type = objectAt(objectAt(owner, "securityContext"), "seccompProfile")?.["type"];
     return type !== undefined && type !== "Unconfined";
   });

@@ -1,4 +1,4 @@
-// The parts of one replicatedJob: its Job, its Pod template, its containers; and where they are, for messages.
+// The parts of one replicatedJob (Job, Pod template, containers) and their field paths. Pure.
 
 import { isAbsent, isObject, listAt, objectAt, textAt, withObject } from "../../json/edit.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
@@ -8,11 +8,11 @@ export interface Template {
   readonly job: JsonObject;
   readonly pod: JsonObject;
   readonly podSpec: JsonObject;
-  /** Regular containers; at least one, each with a name. */
+  /** The regular containers. At least one, each with a name. */
   readonly containers: readonly JsonObject[];
 }
 
-/** The parts of a replicatedJob, or undefined when it has no Pod with named containers that an agent could be put into. */
+/** Returns undefined for a replicatedJob without a Pod template that can take an agent. */
 export function readTemplate(replicatedJob: Json | undefined): Template | undefined {
   if (!isObject(replicatedJob)) return undefined;
   const name = textAt(replicatedJob, "name");

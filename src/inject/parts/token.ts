@@ -1,5 +1,5 @@
-// The agent's credentials: a volume of its own, mounted into no other container, so that a worker whose token is turned
-// off does not get one through us.
+// The agent's service account token, in a volume that no other container mounts: a worker with
+// automountServiceAccountToken off must not get a token through injection. Pure.
 import type { Finding } from "../../api/admission.ts";
 import { AGENT } from "../../api/names.ts";
 import { isObject, listAt, objectAt } from "../../json/edit.ts";
@@ -7,8 +7,8 @@ import type { JsonObject } from "../../json/types.ts";
 import { podPath } from "./template.ts";
 
 /**
- * A day: the kubelet renews no token of a Pod that waits at the barrier, and a group may wait for its last node for hours. Bound to the
- * Pod, it ends with it. An API server that issues none for so long shortens it.
+ * One day: the kubelet does not renew the token of a Pod that waits at the barrier, and a group may wait hours for its
+ * last node. The token is bound to the Pod and ends with it. An API server may shorten it.
  */
 const TOKEN_SECONDS = 86_400;
 
@@ -37,6 +37,6 @@ export function checkVolumeName(podSpec: JsonObject, index: number): Finding | u
   return {
     rule: "agent-name",
     path: `${podPath(index)}.volumes[${position}].name`,
-    message: `"${AGENT.tokenVolume}" is the name of the agent's token volume; rename your volume`,
+    message: `"${AGENT.tokenVolume}" is reserved for the agent's token volume; rename your volume`,
   };
 }

@@ -1,9 +1,9 @@
-// How long a Pod stays bound to a node that is lost (reprise.dev/node-loss-grace). Pure.
+// How long a Pod stays bound to a lost node (reprise.dev/node-loss-grace). Pure.
 
 import { isObject, withList } from "../../json/edit.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 
-/** Kubernetes itself tolerates both for 300 s where a Pod says nothing. */
+/** Kubernetes tolerates both for 300 s by default. */
 const NODE_LOSS_TAINTS = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
 
 export function nodeLossTolerations(seconds: number | undefined): JsonObject[] {
@@ -16,7 +16,7 @@ export function nodeLossTolerations(seconds: number | undefined): JsonObject[] {
   }));
 }
 
-/** What the user said about a taint stays. */
+/** A toleration of the user for the same taint stays as it is. */
 export function withTolerations(podSpec: JsonObject, tolerations: readonly JsonObject[]): JsonObject {
   return withList(podSpec, "tolerations", (written) => {
     const missing = tolerations.filter((wanted) => !written.some((present) => covers(present, wanted)));
@@ -24,7 +24,7 @@ export function withTolerations(podSpec: JsonObject, tolerations: readonly JsonO
   });
 }
 
-/** A toleration without a key tolerates every taint, one without an effect every effect of its key. */
+/** Without a key a toleration covers every taint, without an effect every effect of its key. */
 function covers(present: Json, wanted: JsonObject): boolean {
   if (!isObject(present)) return false;
   const key = present["key"] ?? "";

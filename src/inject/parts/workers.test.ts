@@ -3,7 +3,7 @@ import {
   at,
   create,
   injected,
-  refusals,
+  injectionErrors,
   settings,
   templateOf,
   warningTexts,
@@ -61,7 +61,7 @@ describe("a worker", () => {
       exitCodes: { operator: "In", values: [index + 1] },
     }));
     const worker = container("train", { restartPolicy: "Never", restartPolicyRules: rules });
-    const errors = refusals(
+    const errors = injectionErrors(
       create(
         jobSet()
           .replicatedJob("workers", { containers: [worker] })
@@ -130,6 +130,6 @@ describe("the Pod", () => {
 
   it("refuses a grace that is not a duration", () => {
     const object = jobSet().annotation(ANNOTATION.nodeLossGrace, "soon").replicatedJob("workers");
-    expect(refusals(create(object.build()))[0]?.message).toContain('"soon" is not a duration');
+    expect(injectionErrors(create(object.build()))[0]?.message).toContain('"soon" is not a duration');
   });
 });

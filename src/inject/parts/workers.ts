@@ -1,4 +1,4 @@
-// The workers: what becomes of one that exits, and how it learns the epoch it runs in. Pure.
+// The workers: what happens when one exits, and how it learns its epoch. Pure.
 import type { Finding } from "../../api/admission.ts";
 import { EPOCH_ENV } from "../../api/names.ts";
 import { epochAnnotation, type Protocol } from "../../api/protocol.ts";
@@ -26,8 +26,8 @@ export interface WorkerAdditions {
 }
 
 /**
- * The kubelet reads the annotation when it starts the container, and starts it anew after every restart, so the value is
- * that of the epoch whose barrier has just been lifted. Where no agent wrote one it is empty, which is valid.
+ * The kubelet reads the annotation at every start of the container, so the value is the epoch whose barrier was just
+ * lifted. Without an agent the value is empty, which is valid.
  */
 export function epochVariable(protocol: Protocol): JsonObject {
   return fromPod(EPOCH_ENV, `metadata.annotations['${epochAnnotation(protocol)}']`);
@@ -45,13 +45,7 @@ export function withWorkers(
       const written = container["restartPolicy"];
       if (!isAbsent(written) && written !== "Never") {
         const path = `${podPath(index)}.containers[${position}].restartPolicy`;
-        overwrites.note(
-          "worker restartPolicy",
-          path,
-          written,
-          "Never",
-          "a worker that restarts alone leaves its group",
-        );
+        overwrites.note("worker restartPolicy", path, written, "Never", "a worker that restarts alone loses its group");
       }
       return withWorker(container, additions);
     }),
@@ -62,18 +56,20 @@ function withWorker(container: JsonObject, { rule, epochVariable }: WorkerAdditi
   const ruled = withList(withField(container, "restartPolicy", "Never"), "restartPolicyRules", (rules) =>
     withAppended(rules, [rule]),
   );
-  // A variable of that name that the user set is the user's.
+  // A variable of that name that the user set stays.
   if (epochVariable === undefined || named(listAt(ruled, "env"), EPOCH_ENV) !== undefined) return ruled;
   return withList(ruled, "env", (env) => [...env, epochVariable]);
 }
 
-/** Looks at the finished Pod: the user's rules and ours together must fit. */
+/** Checks the injected Pod: the user's rules and the injected one together must fit the limit. */
 export function checkRestartRules(podSpec: JsonObject, index: number): readonly Finding[] {
   return listAt(podSpec, "containers").flatMap((container, position) => {
     const count = isObject(container) ? listAt(container, "restartPolicyRules").length : 0;
     if (count <= MAX_RESTART_RULES) return [];
     const path = `${podPath(index)}.containers[${position}].restartPolicyRules`;
-    const message = `${count} rules with the one that injection adds, and Kubernetes takes ${MAX_RESTART_RULES}; merge or remove some`;
+    const message =
+      `has ${count} rules including the one that injection adds, and Kubernetes allows ${MAX_RESTART_RULES}; ` +
+      "merge or remove some";
     return [{ rule: "rule-limit", path, message }];
   });
 }

@@ -1,43 +1,45 @@
-// What JobSet's own webhook fills in on CREATE, and only there. A client that sends its whole file again (replace, or a
-// list in client-side apply) leaves it out, and JobSet takes that for a forbidden change, or stores a JobSet that its
-// controller cannot handle. So on UPDATE of an injected JobSet a default that is stored comes back. Pure.
+// The defaults that JobSet's webhook sets on CREATE only. A client that sends its whole file again (kubectl replace, or
+// a list in client-side apply) omits them. JobSet then rejects a forbidden change, or stores a JobSet that its
+// controller cannot handle. So an UPDATE of an injected JobSet gets the stored defaults back. Pure.
 
 import { isAbsent, isObject, listAt, mapShared, objectAt, withDefault, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { changeJob, changePod } from "../parts/template.ts";
 
-/** Where the user wrote nothing and the stored object has the default. Any other difference is a change, and stays one. */
+/**
+ * Applies where the user set nothing and the stored value is the default. Any other difference is the user's change.
+ */
 function withStored(parent: JsonObject, stored: JsonObject | undefined, key: string, byDefault: Json): JsonObject {
   const value = stored?.[key];
   return isAbsent(value) || !equivalent(value, byDefault) ? parent : withDefault(parent, key, value);
 }
 
 export function withJobSetDefaults(spec: JsonObject, stored: JsonObject): JsonObject {
-  let restored = withStored(spec, stored, "successPolicy", { operator: "All" });
-  restored = withStored(restored, stored, "startupPolicy", { startupPolicyOrder: "AnyOrder" });
+  let completed = withStored(spec, stored, "successPolicy", { operator: "All" });
+  completed = withStored(completed, stored, "startupPolicy", { startupPolicyOrder: "AnyOrder" });
   const storedNetwork = objectAt(stored, "network");
   if (storedNetwork !== undefined) {
-    restored = withObject(restored, "network", (network) =>
+    completed = withObject(completed, "network", (network) =>
       ["enableDNSHostnames", "publishNotReadyAddresses"].reduce(
         (all, key) => withStored(all, storedNetwork, key, true),
         network,
       ),
     );
   }
-  restored = withItems(restored, stored, "volumeClaimPolicies", (policy, storedPolicy) =>
+  completed = withItems(completed, stored, "volumeClaimPolicies", (policy, storedPolicy) =>
     withStored(policy, storedPolicy, "retentionPolicy", { whenDeleted: "Delete" }),
   );
   const storedPolicy = objectAt(stored, "failurePolicy");
-  if (storedPolicy === undefined || !isObject(restored["failurePolicy"])) return restored;
-  return withObject(restored, "failurePolicy", (policy) =>
+  if (storedPolicy === undefined || !isObject(completed["failurePolicy"])) return completed;
+  return withObject(completed, "failurePolicy", (policy) =>
     withItems(policy, storedPolicy, "rules", (rule, storedRule, index) =>
       withStored(rule, storedRule, "name", `failurePolicyRule${index}`),
     ),
   );
 }
 
-/** For every replicatedJob, also those that do not take part. */
+/** For every replicatedJob, including those that do not participate. */
 export function withReplicatedJobDefaults(replicatedJob: JsonObject, stored: JsonObject): JsonObject {
   const storedJob = objectAt(objectAt(stored, "template"), "spec");
   const storedPodSpec = objectAt(objectAt(storedJob, "template"), "spec");

@@ -1,5 +1,5 @@
-// The additions of a stored JobSet, read back from it piece by piece, so that they return byte for byte, whichever release
-// and config put them there. Pure.
+// Reads the additions of a stored JobSet back from it, so that an update adds exactly the same again, whichever release
+// and config injected them. Pure.
 
 import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
 import { isObject, listAt, named, objectAt, textAt } from "../../json/edit.ts";
@@ -16,10 +16,10 @@ import { tokenVolume } from "../parts/token.ts";
 import { nodeLossTolerations } from "../parts/tolerations.ts";
 import { epochVariable } from "../parts/workers.ts";
 
-/** A worker may have a variable of that name from its user. */
+/** Any other value of the variable is the user's. */
 const OWN_VARIABLES = [epochVariable("epoch"), epochVariable("jobset")];
 
-/** Undefined when this replicatedJob was not injected. */
+/** Returns undefined for a replicatedJob that was not injected. */
 export function readBackAdditions(
   replicatedJob: Json,
   inputs: Inputs,
@@ -31,7 +31,7 @@ export function readBackAdditions(
   if (inputs.replicatedJobs?.has(template.name) === false) return undefined;
   const { job, pod, podSpec, containers } = template;
   const rule = workerRestartRule(inputs.policy);
-  // A container that is no worker may have the same rule from its user.
+  // A container that is not a worker may have the same rule from its user.
   const workers = containers.filter(
     (container) =>
       inputs.workerContainers?.has(textAt(container, "name") ?? "") !== false &&
@@ -39,7 +39,7 @@ export function readBackAdditions(
   );
   const names = workers.map((worker) => textAt(worker, "name") ?? "");
   const metadata = objectAt(pod, "metadata");
-  const mark = textAt(objectAt(metadata, "labels"), LABEL.injected);
+  const label = textAt(objectAt(metadata, "labels"), LABEL.injected);
   const failureRules = listAt(objectAt(job, "podFailurePolicy"), "rules");
   const secrets = listAt(podSpec, "imagePullSecrets").filter(isObject);
   const variables = workers.map((worker) => named(listAt(worker, "env"), EPOCH_ENV));
@@ -47,16 +47,16 @@ export function readBackAdditions(
   return {
     agent,
     jobFields: storedJobFields(job),
-    // More of them cannot have been stored; a hostile copy must not make us compare for seconds.
+    // The API stores no more than this. The bound keeps a hostile object from causing seconds of comparisons.
     podFailureRules: podFailureRules(inputs.policy, names.slice(0, MAX_POD_FAILURE_RULES)).filter((own) =>
       has(failureRules, own),
     ),
     pod: {
       tokenVolume: named(listAt(podSpec, "volumes"), AGENT.tokenVolume) ?? tokenVolume(),
       pullSecrets: pullSecrets.filter((name) => secrets.some((secret) => secret["name"] === name)),
-      labels: mark === undefined ? {} : { [LABEL.injected]: mark },
+      labels: label === undefined ? {} : { [LABEL.injected]: label },
       annotations: textsAt(objectAt(metadata, "annotations"), {
-        // Only where they are what injection writes; another value is the user's, who may take it away.
+        // Only values that injection writes. Any other value is the user's, who may remove it.
         [DEFAULT_CONTAINER]: names[0],
         [ANNOTATION.safeToForcefullyDelete]: inputs.safeToForcefullyDelete,
       }),
@@ -72,7 +72,7 @@ function has(list: readonly Json[], item: JsonObject): boolean {
   return list.some((present) => equivalent(present, item));
 }
 
-/** Those of the expected entries that are there with exactly that value. */
+/** The expected entries that are present with exactly that value. */
 function textsAt(
   map: JsonObject | undefined,
   expected: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,5 @@
-// The annotation reprise.dev/status: who injected, and from which inputs. It says how to read a stored JobSet back, so it
-// holds no time and nothing that two runs could write differently. What a user wrote into it by hand is never trusted
-// to have a shape.
+// The annotation reprise.dev/status: the record of an injection and its inputs. Later updates read it, so it holds no
+// time and nothing that two runs could write differently. A user may edit it: never trust its shape. Pure.
 
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
@@ -13,10 +12,10 @@ import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SH
 export interface InjectionRecord {
   readonly protocol: Protocol;
   readonly agentImage: string;
-  /** Secrets that injection may have added. */
+  /** Pull secrets that injection may have added. */
   readonly imagePullSecrets: readonly string[];
   readonly inputs: InputTexts;
-  /** What a named failure policy and the annotations beside it came to; a policy may change, a live JobSet does not. */
+  /** The resolved exit codes of a named failure policy. The policy may change, a live JobSet does not. */
   readonly exitCodes: ExitCodePolicy | undefined;
 }
 
@@ -26,7 +25,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     protocol: record.protocol,
     agentImage: record.agentImage,
     added: { initContainer: AGENT.container, volume: AGENT.tokenVolume, imagePullSecrets: record.imagePullSecrets },
-    // A count: ten thousand names would not fit into an annotation.
+    // A count, because ten thousand names do not fit into an annotation.
     replicatedJobs,
     inputs: record.inputs,
     ...(record.exitCodes === undefined
@@ -35,7 +34,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
   });
 }
 
-/** The record on a JobSet, or undefined when there is none that can be read. */
+/** The record of a JobSet. Undefined when it is missing or unreadable. */
 export function readRecord(object: JsonObject): InjectionRecord | undefined {
   const text = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.status);
   const status = text === undefined ? undefined : parseObject(text);
@@ -57,7 +56,7 @@ export function readRecord(object: JsonObject): InjectionRecord | undefined {
 
 function readExitCodes(written: JsonObject | undefined): ExitCodePolicy | undefined {
   if (written === undefined) return undefined;
-  // An empty class is written as empty text, which is no list of codes where a user writes it.
+  // An empty class is stored as empty text, which is an error where a user writes it.
   const textOf = (of: keyof ExitCodePolicy) => textAt(written, of) || undefined;
   const read = readClasses(
     { fail: textOf("fail"), recreate: textOf("recreate") },
@@ -70,13 +69,15 @@ export function recordedInputs(record: InjectionRecord): Inputs {
   return inputsOf(record.inputs, [], recordedPolicy(record));
 }
 
-/** The inputs of a stored JobSet. Somebody may have removed the record while the webhook was down; the annotations stay. */
+/**
+ * The inputs of a stored JobSet. The record may have been removed while the webhook was down; the annotations remain.
+ */
 export function storedInputs(object: JsonObject, find: FindPolicy): Inputs {
   const record = readRecord(object);
   return record === undefined ? readInputs(object, [], find) : recordedInputs(record);
 }
 
-/** Answers as the policies were when the record was written, and for names that it does not know by `find`. */
+/** Looks a policy up in the record first, so that a live JobSet keeps the codes that it was injected with. */
 export function recordedPolicy(record: InjectionRecord | undefined, find: FindPolicy = unrecorded): FindPolicy {
   return (name) =>
     record?.exitCodes !== undefined && record.inputs[ANNOTATION.failurePolicy] === name

@@ -1,5 +1,5 @@
-// Takes an earlier injection out again. Needed when somebody copies an injected JobSet (kubectl get -o yaml) and creates
-// it elsewhere with other annotations: rules of the old inputs would stand in front of the new ones. Pure.
+// Removes an earlier injection. Needed when a user copies an injected JobSet (kubectl get -o yaml) and changes its
+// annotations: the rules of the old inputs would come before the new ones. Pure.
 
 import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
 import {
@@ -17,17 +17,17 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import type { Additions } from "../additions.ts";
 import { withoutFailJobSetRule } from "../parts/failure-policy.ts";
-import { isOurName } from "../parts/own-containers.ts";
 import { DEFAULT_CONTAINER } from "../parts/pod.ts";
 import { changeJob, changePod } from "../parts/template.ts";
+import { isAgentName } from "../parts/user-containers.ts";
 import { readBackAdditions } from "./read-back.ts";
 import { type InjectionRecord, recordedInputs } from "./record.ts";
 
 /**
- * The spec without what the recorded injection added. Fields that every injection forces to the same value stay: what
- * the user had there is not known.
+ * The spec without what the recorded injection added. Fields that every injection forces to the same value stay: the
+ * user's original values are not known.
  */
-export function withdraw(spec: JsonObject, record: InjectionRecord): JsonObject {
+export function uninject(spec: JsonObject, record: InjectionRecord): JsonObject {
   const inputs = recordedInputs(record);
   const templates = withList(spec, "replicatedJobs", (jobs) =>
     mapShared(jobs, (job) => {
@@ -45,12 +45,12 @@ function withoutAdditions(replicatedJob: JsonObject, additions: Additions): Json
     );
     const emptied = policy !== job && listAt(objectAt(policy, "podFailurePolicy"), "rules").length === 0;
     return changePod(emptied ? withoutField(policy, "podFailurePolicy") : policy, (pod) =>
-      withObject(withoutMarks(pod, additions), "spec", (podSpec) => withoutParts(podSpec, additions)),
+      withObject(withoutInjectionMetadata(pod, additions), "spec", (podSpec) => withoutParts(podSpec, additions)),
     );
   });
 }
 
-function withoutMarks(pod: JsonObject, additions: Additions): JsonObject {
+function withoutInjectionMetadata(pod: JsonObject, additions: Additions): JsonObject {
   return withObject(pod, "metadata", (metadata) => {
     const unlabelled = withObject(metadata, "labels", (labels) => withoutField(labels, LABEL.injected));
     return withObject(unlabelled, "annotations", (written) =>
@@ -64,7 +64,7 @@ function withoutMarks(pod: JsonObject, additions: Additions): JsonObject {
 function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
   const { names, rule, epochVariable } = additions.workers;
   const lists: readonly [string, (list: readonly Json[]) => readonly Json[]][] = [
-    ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isOurName(item["name"]))],
+    ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isAgentName(item["name"]))],
     ["volumes", (list) => withoutItems(list, (item) => isNamed(item, AGENT.tokenVolume))],
     ["tolerations", without(additions.tolerations)],
     [

@@ -230,7 +230,7 @@ describe("an update", () => {
     const outcome = update(sent, live());
     expect(injected(outcome)["spec"]).toEqual(live()["spec"]);
     expect(outcome.warnings).toMatchObject([
-      { rule: "agent-immutable", message: expect.stringContaining("your change to it was undone") },
+      { rule: "agent-immutable", message: expect.stringContaining("your change was undone") },
     ]);
   });
 

@@ -1,7 +1,7 @@
-// UPDATE: clients send the plain template again, and JobSet's templates are immutable. What injection put into the stored
-// object is put into the new one, so that an unchanged file means an unchanged JobSet. A change that the user made stays
-// one: it goes on to JobSet's own validation, which refuses or allows it. Nothing is refused here. Pure.
-import type { Finding, InjectionOutcome } from "../../api/admission.ts";
+// Injection on UPDATE. Clients send the plain template again, and JobSet's templates are immutable. So the additions of
+// the stored object are added to the new one, and applying an unchanged file changes nothing. A change by the user
+// stays, and JobSet's own validation allows or rejects it. Nothing is rejected here. Pure.
+import { annotationPath, type Finding, type InjectionOutcome } from "../../api/admission.ts";
 import { ANNOTATION, LABEL } from "../../api/names.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
@@ -12,45 +12,39 @@ import { Overwrites } from "../overwrites.ts";
 import { findAgent } from "../parts/agent.ts";
 import { storedFailJobSetRule, withFailJobSetRule } from "../parts/failure-policy.ts";
 import { podPath, readTemplate } from "../parts/template.ts";
+import { isInjected } from "./is-injected.ts";
 import { withJobSetDefaults, withReplicatedJobDefaults } from "./jobset-defaults.ts";
 import { readBackAdditions } from "./read-back.ts";
 import { readRecord, recordedInputs, sameInputs, storedInputs } from "./record.ts";
-import { withdraw } from "./uninject.ts";
+import { uninject } from "./uninject.ts";
 
-export function restore(object: JsonObject, stored: JsonObject, find: FindPolicy): InjectionOutcome {
+export function injectUpdate(object: JsonObject, stored: JsonObject, find: FindPolicy): InjectionOutcome {
   const storedSpec = objectAt(stored, "spec") ?? {};
   if (!isInjected(storedSpec)) return createdWithoutInjection(object);
   const inputs = storedInputs(stored, find);
   const overwrites = new Overwrites();
-  const templates = new Templates(storedSpec, inputs, readRecord(stored)?.imagePullSecrets ?? []);
+  const templates = new StoredTemplates(storedSpec, inputs, readRecord(stored)?.imagePullSecrets ?? []);
   const spec = withObject(object, "spec", (sent) => {
     const written = withoutStaleParts(object, sent, inputs);
     const rule = storedFailJobSetRule(storedSpec);
     const ruled = rule === undefined ? written : withFailJobSetRule(written, rule);
-    const restored = withList(withJobSetDefaults(ruled, storedSpec), "replicatedJobs", (jobs) =>
-      mapShared(jobs, (job, index) => templates.restore(job, index, overwrites)),
+    const updated = withList(withJobSetDefaults(ruled, storedSpec), "replicatedJobs", (jobs) =>
+      mapShared(jobs, (job, index) => templates.addTo(job, index, overwrites)),
     );
-    return withStoredSpelling(restored, storedSpec);
+    return withStoredSpelling(updated, storedSpec);
   });
   const warnings = [...changedInputs(object, inputs.texts), ...overwrites.warnings(), ...templates.warnings()];
-  return { kind: "injected", object: withMarks(spec, stored), warnings };
+  return { kind: "injected", object: withStoredMetadata(spec, stored), warnings };
 }
 
-/** The file of somebody who copied an injected JobSet and changed its annotations has the parts of the original in it. */
+/** A copy of an injected JobSet with changed annotations still has the additions of the original. */
 function withoutStaleParts(object: JsonObject, spec: JsonObject, stored: Inputs): JsonObject {
   const record = readRecord(object);
-  return record === undefined || sameInputs(recordedInputs(record), stored) ? spec : withdraw(spec, record);
+  return record === undefined || sameInputs(recordedInputs(record), stored) ? spec : uninject(spec, record);
 }
 
-export function isInjected(spec: JsonObject): boolean {
-  return listAt(spec, "replicatedJobs").some((job) => {
-    const template = readTemplate(job);
-    return template !== undefined && findAgent(template.podSpec) !== undefined;
-  });
-}
-
-/** The stored replicatedJobs and what injection put into them. */
-class Templates {
+/** The stored replicatedJobs and their additions. */
+class StoredTemplates {
   readonly #list: readonly Json[];
   readonly #byName = new Map<string, JsonObject>();
   readonly #inputs: Inputs;
@@ -64,17 +58,17 @@ class Templates {
     this.#pullSecrets = pullSecrets;
   }
 
-  restore(job: Json, index: number, overwrites: Overwrites): Json {
+  addTo(job: Json, index: number, overwrites: Overwrites): Json {
     const stored = isObject(job) ? this.#counterpart(textAt(job, "name"), index) : undefined;
     if (!isObject(job) || stored === undefined) return job;
     const additions = readBackAdditions(stored, this.#inputs, this.#pullSecrets);
-    let restored = job;
+    let injected = job;
     if (additions !== undefined) {
       const sent = findAgent(readTemplate(job)?.podSpec ?? {});
       if (sent !== undefined && !equivalent(sent, additions.agent)) this.#agentPath ??= podPath(index);
-      restored = withAdditions(job, additions, index, overwrites);
+      injected = withAdditions(job, additions, index, overwrites);
     }
-    const complete = withReplicatedJobDefaults(restored, stored);
+    const complete = withReplicatedJobDefaults(injected, stored);
     return equivalent(complete, stored) ? stored : complete;
   }
 
@@ -86,24 +80,24 @@ class Templates {
 
   warnings(): Finding[] {
     if (this.#agentPath === undefined) return [];
-    const message = "the agent of a running JobSet stays as it is; your change to it was undone";
+    const message = "the agent of a running JobSet cannot be changed; your change was undone";
     return [{ rule: "agent-immutable", path: `${this.#agentPath}.initContainers`, message }];
   }
 }
 
-/** Fields that mean the same as the stored ones take their spelling: the generation counts every difference in text. */
+/** Equivalent fields keep the stored spelling: any textual difference would increase the generation. */
 function withStoredSpelling(spec: JsonObject, stored: JsonObject): JsonObject {
-  let restored = spec;
+  let respelled = spec;
   for (const [key, value] of Object.entries(stored)) {
     const written = spec[key];
     if (written === undefined || !Object.hasOwn(spec, key) || key === "replicatedJobs") continue;
-    if (written !== value && equivalent(written, value)) restored = { ...restored, [key]: value };
+    if (written !== value && equivalent(written, value)) respelled = { ...respelled, [key]: value };
   }
-  return restored;
+  return respelled;
 }
 
-/** The controller finds the JobSet by its label, and the next update reads the record: a client may drop neither. */
-function withMarks(object: JsonObject, stored: JsonObject): JsonObject {
+/** A client may drop neither: the controller selects by the label, and the next update reads the record. */
+function withStoredMetadata(object: JsonObject, stored: JsonObject): JsonObject {
   const metadata = objectAt(stored, "metadata");
   const label = textAt(objectAt(metadata, "labels"), LABEL.injected);
   const record = textAt(objectAt(metadata, "annotations"), ANNOTATION.status);
@@ -118,24 +112,24 @@ function withMarks(object: JsonObject, stored: JsonObject): JsonObject {
   });
 }
 
-const RECREATE = "delete and create the JobSet again for it to take effect";
+const RECREATE = "to apply the change, delete the JobSet and create it again";
 
 function changedInputs(object: JsonObject, recorded: InputTexts): Finding[] {
   const current = inputTexts(object);
   const changed = SHAPING_ANNOTATIONS.filter((key) => current[key] !== recorded[key]);
   const toggle = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "false";
-  const message = `a running JobSet keeps what it was injected with; ${RECREATE}`;
+  const message = `a running JobSet keeps the settings it was injected with; ${RECREATE}`;
   return [...(toggle ? [ANNOTATION.inject] : []), ...changed].map((key) => ({
     rule: "annotation-immutable",
-    path: `metadata.annotations[${key}]`,
+    path: annotationPath(key),
     message,
   }));
 }
 
 function createdWithoutInjection(object: JsonObject): InjectionOutcome {
-  const asked = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "true";
-  const path = `metadata.annotations[${ANNOTATION.inject}]`;
+  const isRequested = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "true";
+  const path = annotationPath(ANNOTATION.inject);
   const message = `this JobSet was created without injection; ${RECREATE}`;
-  const warnings = asked ? [{ rule: "created-without-injection", path, message }] : [];
+  const warnings = isRequested ? [{ rule: "created-without-injection", path, message }] : [];
   return { kind: "skipped", reason: "created-without-injection", warnings };
 }

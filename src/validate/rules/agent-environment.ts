@@ -1,9 +1,9 @@
 import { AGENT_ENV } from "../../api/names.ts";
 import { isAbsent, listAt, named, objectAt } from "../../json/edit.ts";
-import { FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
+import { CHANGED_AFTER_INJECTION, inAgents } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 
-/** Names and UIDs of the Pod that the agent is in: a fixed value would be that of another Pod. */
+/** Names and UIDs of the agent's own Pod. A fixed value would name another Pod. */
 const FROM_POD: ReadonlySet<string> = new Set([
   AGENT_ENV.namespace,
   AGENT_ENV.podName,
@@ -15,7 +15,9 @@ const FROM_POD: ReadonlySet<string> = new Set([
 
 export const agentEnvironment: Rule = {
   name: "agent-environment",
-  describe: "The agent has every variable it reads, those about its Pod from the Pod itself; more variables are fine.",
+  describe:
+    "The agent has every environment variable it reads, and takes those about its Pod from the Pod. More variables " +
+    "are allowed.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
@@ -26,9 +28,12 @@ export const agentEnvironment: Rule = {
         const source = objectAt(objectAt(variable, "valueFrom"), "fieldRef");
         const isThere = FROM_POD.has(name) ? source !== undefined : !isAbsent(variable?.["value"]);
         if (isThere) return [];
-        const problem = variable === undefined ? "is missing" : "does not have the value that injection gave it";
+        const problem = variable === undefined ? "is missing" : "does not have the value that injection set";
         return [
-          { path: `${path}.env[${name}]`, message: `${problem}, and the agent cannot start: ${FIND_THE_WEBHOOK}` },
+          {
+            path: `${path}.env[${name}]`,
+            message: `${problem}, so the agent cannot start: ${CHANGED_AFTER_INJECTION}`,
+          },
         ];
       });
     }),

@@ -1,13 +1,13 @@
 import { AGENT } from "../../api/names.ts";
 import { podPath } from "../../inject/parts/template.ts";
+import { brief } from "../../json/brief.ts";
 import { isObject, listAt, named, objectAt } from "../../json/edit.ts";
-import { brief, FIND_THE_WEBHOOK, inAgents } from "../integrity.ts";
+import { CHANGED_AFTER_INJECTION, inAgents } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 
 export const agentToken: Rule = {
   name: "agent-token",
-  describe:
-    "The agent's own token volume is there, holds a service account token, and is mounted where the agent reads it.",
+  describe: "The agent's token volume exists, holds a service account token, and is mounted where the agent reads it.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
@@ -16,12 +16,14 @@ export const agentToken: Rule = {
       const volume = named(listAt(template.podSpec, "volumes"), AGENT.tokenVolume);
       const sources = listAt(objectAt(volume, "projected"), "sources").filter(isObject);
       if (!sources.some((source) => objectAt(source, "serviceAccountToken") !== undefined)) {
-        const message = `${AGENT.tokenVolume} is missing or holds no service account token: ${FIND_THE_WEBHOOK}`;
+        const message = `${AGENT.tokenVolume} is missing or holds no service account token: ${CHANGED_AFTER_INJECTION}`;
         problems.push({ path: `${podPath(index)}.volumes`, message });
       }
       const mountPath = named(listAt(agent, "volumeMounts"), AGENT.tokenVolume)?.["mountPath"];
       if (mountPath !== AGENT.tokenMountPath) {
-        const message = `the token is mounted at ${brief(mountPath)} and the agent reads ${AGENT.tokenMountPath}: ${FIND_THE_WEBHOOK}`;
+        const message =
+          `mounts the token at ${brief(mountPath)}, but the agent reads ${AGENT.tokenMountPath}: ` +
+          `${CHANGED_AFTER_INJECTION}`;
         problems.push({ path: `${path}.volumeMounts`, message });
       }
       return problems;

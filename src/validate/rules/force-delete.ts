@@ -5,7 +5,7 @@ import type { Rule } from "../rule.ts";
 export const forceDelete: Rule = {
   name: "force-delete",
   describe:
-    '`reprise.dev/safe-to-forcefully-delete` is "true" or "false": consent to a forced deletion must be beyond doubt.',
+    '`reprise.dev/safe-to-forcefully-delete` is "true" or "false": consent to a forced deletion must be unambiguous.',
   severity: "error",
   scope: "opted-in",
   check: (subject) =>

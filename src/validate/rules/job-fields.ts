@@ -1,13 +1,16 @@
 import { newJobFields } from "../../inject/parts/job.ts";
 import { jobPath } from "../../inject/parts/template.ts";
+import { brief } from "../../json/brief.ts";
 import { isAbsent } from "../../json/edit.ts";
-import { brief, FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
+import { CHANGED_AFTER_INJECTION, inParticipants } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 
 export const jobFields: Rule = {
   name: "job-fields",
   describe:
-    "Participating Jobs have `backoffLimit` and `backoffLimitPerIndex` 2147483647, `completionMode: Indexed`, `podReplacementPolicy: Failed`, and both `completions` and `parallelism`: the JobSet's budget counts failures, and each Pod has a slot of its own.",
+    "Participating Jobs have `backoffLimit` and `backoffLimitPerIndex` 2147483647, `completionMode: Indexed`, " +
+    "`podReplacementPolicy: Failed`, and both `completions` and `parallelism`: failures count against the budget of " +
+    "the JobSet, and each Pod has its own slot.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
@@ -17,11 +20,13 @@ export const jobFields: Rule = {
       return [
         ...changed.map(([field, value]) => ({
           path: `${jobPath(index)}.${field}`,
-          message: `is ${brief(job[field])} and not ${brief(value)}, without which the group cannot restart in place: ${FIND_THE_WEBHOOK}`,
+          message:
+            `is ${brief(job[field])} and not ${brief(value)}, so the group could not restart in place: ` +
+            CHANGED_AFTER_INJECTION,
         })),
         ...missing.map((field) => ({
           path: `${jobPath(index)}.${field}`,
-          message: `is not set, and the size of the group is not known: ${FIND_THE_WEBHOOK}`,
+          message: `is not set, so the size of the group is unknown: ${CHANGED_AFTER_INJECTION}`,
         })),
       ];
     }),

@@ -5,7 +5,7 @@ import type { Rule } from "../rule.ts";
 
 export const maxRestarts: Rule = {
   name: "max-restarts",
-  describe: "`reprise.dev/max-restarts` is a whole number: how often the group may restart is not guessed.",
+  describe: "`reprise.dev/max-restarts` is a whole number: reprise does not guess how often the group may restart.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>

@@ -1,17 +1,18 @@
-// Users of other injectors expect labels and Pod templates to be read; here the JobSet's own annotations are.
+// Other injectors read labels and Pod templates. reprise reads only the annotations of the JobSet.
 
 import { ANNOTATION, GROUP, LABEL } from "../../api/names.ts";
 import { isObject, listAt, objectAt } from "../../json/edit.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
-/** Annotations that are read, or written by injection, on a Pod. */
+/** Annotations that reprise reads or writes on a Pod. */
 const ON_PODS: readonly string[] = [ANNOTATION.safeToForcefullyDelete];
 
 export const misplacedKeys: Rule = {
   name: "misplaced-keys",
   describe:
-    "`reprise.dev/*` keys stand where reprise reads them, in the annotations of the JobSet, and not among labels or in templates.",
+    "`reprise.dev/*` keys are in the annotations of the JobSet, where reprise reads them, and not in labels or " +
+    "templates.",
   severity: "warning",
   scope: "every-jobset",
   check({ object, spec }) {

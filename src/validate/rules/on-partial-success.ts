@@ -7,12 +7,13 @@ const CHOICES: readonly string[] = ["recreate", "continue"];
 export const onPartialSuccess: Rule = {
   name: "on-partial-success",
   describe:
-    "`reprise.dev/on-partial-success` is `recreate` or `continue`: what happens to Pods that have succeeded is not guessed.",
+    "`reprise.dev/on-partial-success` is `recreate` or `continue`: reprise does not guess what happens to Pods that " +
+    "succeeded.",
   severity: "error",
   scope: "opted-in",
   check: (subject) =>
     checkAnnotation(subject, ANNOTATION.onPartialSuccess, (text) => CHOICES.includes(text), {
-      form: '"recreate" (JobSet starts everything anew) or "continue" (the others restart without those that are done)',
+      form: '"recreate" (JobSet recreates all Jobs) or "continue" (the other Pods restart without those that succeeded)',
       example: "recreate",
     }),
 };

@@ -1,5 +1,5 @@
-// The user's own restartPolicyRules stand in front of ours, and the first that matches decides. That is the user's choice,
-// so this warns and does not refuse.
+// The user's own restartPolicyRules come before the injected one, and the first match decides. That is the user's
+// choice, so this rule only warns.
 
 import { podPath } from "../../inject/parts/template.ts";
 import { listAt, textAt } from "../../json/edit.ts";
@@ -13,7 +13,8 @@ import { judged, type Problem, type Rule } from "../rule.ts";
 export const ownRestartRules: Rule = {
   name: "own-restart-rules",
   describe:
-    "A worker's own restartPolicyRules neither restart it alone, out of its group, nor take codes that `reprise.dev/*-exit-codes` decides about.",
+    "A worker's own restartPolicyRules neither restart it without its group nor match codes of " +
+    "`reprise.dev/*-exit-codes`.",
   severity: "warning",
   scope: "opted-in",
   check({ inputs, participants }) {
@@ -24,7 +25,7 @@ export const ownRestartRules: Rule = {
           : [],
       ),
     );
-    return judged(problems, "no rule of a worker stands against those of injection");
+    return judged(problems, "no rule of a worker conflicts with the injected one");
   },
 };
 
@@ -38,14 +39,16 @@ function conflicts(worker: JsonObject, policy: ExitCodePolicy, path: string): Pr
   const taken = [...policy.fail, ...policy.recreate].filter((code) => action(code) !== undefined);
   const problems: Problem[] = [];
   if (alone.length > 0) {
-    const message = `restart this container alone on ${spell(alone)}, and its group does not notice; remove the rule to restart the group`;
+    const message =
+      `restarts this container alone on ${spell(alone)}, and its group does not notice; ` +
+      "remove the rule to restart the group";
     problems.push({ path, message });
   }
   if (taken.length > 0) {
     const codes = spell(taken.toSorted((a, b) => a - b));
     problems.push({
       path,
-      message: `decide about ${codes} before the annotation that names them can; remove one of the two`,
+      message: `matches ${codes} before the exit-code annotations apply; remove the codes from one of the two`,
     });
   }
   return problems;

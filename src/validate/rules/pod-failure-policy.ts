@@ -1,5 +1,5 @@
-// A podFailurePolicy sees failed Pods only, and a Pod that restarts in place does not fail. A rule that worked before may
-// so have lost its effect, which its author should know.
+// A podFailurePolicy applies to failed Pods only, and a Pod that restarts in place does not fail. A rule that worked in
+// the plain JobSet may therefore have no effect.
 
 import type { Participant } from "../../inject/participation.ts";
 import { jobPath } from "../../inject/parts/template.ts";
@@ -11,18 +11,19 @@ import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
 import { codeMatcher, FAILURE_CODES } from "../exit-actions.ts";
 import { judged, notApplicable, type Problem, type Rule } from "../rule.ts";
 
-/** With which the kubelet's signals end an agent when its Pod is shut down: 128 + SIGKILL, 128 + SIGTERM. */
+/** Exit codes of an agent whose Pod is shut down: 128 + SIGKILL, 128 + SIGTERM. */
 const SHUTDOWN_CODES: readonly number[] = [137, 143];
 
 export const podFailurePolicy: Rule = {
   name: "pod-failure-policy",
   describe:
-    "The user's own podFailurePolicy rules can still match: codes that restart in place never reach them, and a rule without a containerName also sees the agent.",
+    "The user's own podFailurePolicy rules can still match: codes that restart in place never reach them, and a rule " +
+    "without a containerName also matches the agent.",
   severity: "warning",
   scope: "opted-in",
   check({ inputs, participants }) {
     const rules = participants.flatMap((participant) => ownRules(participant, inputs.policy));
-    if (rules.length === 0) return notApplicable("no podFailurePolicy rule of the user is about exit codes");
+    if (rules.length === 0) return notApplicable("the user has no podFailurePolicy rule for exit codes");
     return judged(
       rules.flatMap((rule) => problemsOf(rule, inputs.policy)),
       "every rule of the user can match",
@@ -57,13 +58,15 @@ function problemsOf({ path, action, onExitCodes, workers }: OwnRule, { fail, rec
   const lost = FAILURE_CODES.filter((code) => matches(code) && !reach.has(code));
   if (lost.length > 0 && (container === undefined || workers.includes(container))) {
     const message =
-      `${spell(lost)} of a worker restart in place and never reach this rule; to fail on them name them in ` +
-      "reprise.dev/fail-exit-codes, to have a new Pod in reprise.dev/recreate-exit-codes";
+      `workers that exit with ${spell(lost)} restart in place and never reach this rule; to fail the JobSet list the ` +
+      "codes in reprise.dev/fail-exit-codes, to replace the Pod in reprise.dev/recreate-exit-codes";
     problems.push({ path: `${path}.values`, message });
   }
   if (container === undefined && (action === "FailJob" || action === "FailIndex") && SHUTDOWN_CODES.some(matches)) {
     const codes = SHUTDOWN_CODES.filter(matches).join(" and ");
-    const message = `is not set, so the rule also matches the agent, which ends with ${codes} when its Pod is shut down; name the container`;
+    const message =
+      `is not set, so the rule also matches the agent, which exits with ${codes} when its Pod is shut down; ` +
+      "set the name of your container";
     problems.push({ path: `${path}.containerName`, message });
   }
   return problems;

@@ -1,25 +1,26 @@
+import { annotationPath } from "../../api/admission.ts";
 import { ANNOTATION } from "../../api/names.ts";
 import { readWholeNumber } from "../../api/whole-number.ts";
 import { isAbsent, objectAt, textAt } from "../../json/edit.ts";
-import { annotationPath } from "../annotation.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 import type { Subject } from "../subject.ts";
 
 export const restartBudget: Rule = {
   name: "restart-budget",
   describe:
-    "The budget of restarts is above 0: `reprise.dev/max-restarts`, else `failurePolicy.maxRestarts`, which is 0 where neither is set.",
+    "The restart budget is above 0. It is `reprise.dev/max-restarts`, or else `failurePolicy.maxRestarts`, which " +
+    "defaults to 0.",
   severity: "warning",
   scope: "opted-in",
   check(subject) {
     const problem = budgetProblem(subject);
-    return judged(problem === undefined ? [] : [problem], "the group may restart");
+    return judged(problem === undefined ? [] : [problem], "the budget is above 0");
   },
 };
 
-const CONSEQUENCE = "the first failure fails the JobSet and nothing restarts in place";
+const CONSEQUENCE = "the first failure fails the JobSet, and nothing restarts in place";
 
-/** Upstream's own protocol knows nothing of our annotation. */
+/** JobSet's own protocol does not read the annotation. */
 function budgetProblem({ annotations, protocol, spec }: Subject): Problem | undefined {
   const text = protocol === "epoch" ? textAt(annotations, ANNOTATION.maxRestarts) : undefined;
   if (text !== undefined) {

@@ -1,16 +1,17 @@
-// A mistyped annotation is silently ignored by everything else, and its author believes it works.
+// Everything else ignores a mistyped annotation, and its author believes that it works.
+
+import { annotationPath } from "../../api/admission.ts";
 import { ANNOTATION, GROUP } from "../../api/names.ts";
 import { nearest } from "../../api/nearest.ts";
-import { annotationPath } from "../annotation.ts";
 import { judged, type Rule } from "../rule.ts";
 
 const KNOWN: readonly string[] = Object.values(ANNOTATION);
 const PREFIX = `${GROUP}/`;
 
-/** What Kubernetes allows behind the slash; a longer one was not mistyped, and is not worth comparing. */
+/** The limit of Kubernetes for the part after the slash. A longer name is not a typing error. */
 const MAX_NAME = 63;
 
-/** More would be noise, and comparing thousands of hostile ones work. */
+/** Keeps the output short and bounds the work on a hostile object. */
 const MAX_REPORTED = 10;
 
 export const unknownAnnotations: Rule = {
@@ -28,10 +29,10 @@ export const unknownAnnotations: Rule = {
   },
 };
 
-/** Compared without the prefix, which all of them share and which would make everything look near. */
+/** Compares without the prefix: it is common to all names and would make them all look similar. */
 function suggestion(name: string): string {
   const known = KNOWN.filter((key) => key !== ANNOTATION.status).map((key) => key.slice(PREFIX.length));
   const meant = name.length > MAX_NAME ? undefined : nearest(name, known);
-  // All of the names would not fit into the length of a warning.
+  // A list of all names would not fit into a warning.
   return meant === undefined ? "remove it (docs/annotations.md lists all)" : `did you mean ${PREFIX}${meant}?`;
 }

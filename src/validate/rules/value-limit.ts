@@ -3,13 +3,14 @@ import { isObject, listAt, objectAt } from "../../json/edit.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
-/** What Kubernetes takes in one restartPolicyRule and in one podFailurePolicy rule alike. */
+/** The limit of Kubernetes in a restartPolicyRule and in a podFailurePolicy rule. */
 const MAX_VALUES = 255;
 
 export const valueLimit: Rule = {
   name: "value-limit",
   describe:
-    "No restartPolicyRule and no podFailurePolicy rule has more than 255 exit codes: Kubernetes would refuse the Jobs, long after the JobSet was accepted.",
+    "No restartPolicyRule and no podFailurePolicy rule has more than 255 exit codes: Kubernetes would reject the " +
+    "Jobs long after it accepted the JobSet.",
   severity: "error",
   scope: "opted-in",
   check: ({ participants }) =>
@@ -22,7 +23,7 @@ export const valueLimit: Rule = {
         ),
         ...["initContainers", "containers"].flatMap((key) => inContainers(podSpec, key, podPath(index))),
       ]),
-      "every rule fits into the limit of Kubernetes",
+      "every rule is within the limit of Kubernetes",
     ),
 };
 
@@ -38,7 +39,7 @@ function tooLong(rules: readonly Json[], field: string, path: string): Problem[]
   return rules.flatMap((rule, position) => {
     const count = isObject(rule) ? listAt(objectAt(rule, field), "values").length : 0;
     if (count <= MAX_VALUES) return [];
-    const message = `${count} exit codes, and Kubernetes takes ${MAX_VALUES} in one rule; use operator NotIn, or two rules`;
+    const message = `has ${count} exit codes, and Kubernetes allows ${MAX_VALUES} in one rule; use operator NotIn, or two rules`;
     return [{ path: `${path}[${position}].${field}.values`, message }];
   });
 }

@@ -1,15 +1,17 @@
 import { podPath } from "../../inject/parts/template.ts";
+import { brief } from "../../json/brief.ts";
 import { listAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { workerRestartRule } from "../../policy/compile.ts";
-import { brief, FIND_THE_WEBHOOK, inParticipants } from "../integrity.ts";
+import { CHANGED_AFTER_INJECTION, inParticipants } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 
 export const workerRules: Rule = {
   name: "worker-rules",
   describe:
-    "Every worker has restartPolicy Never and the rule that restarts the Pod in place on all codes but those of a class.",
+    "Every worker has restartPolicy Never and the rule that restarts the Pod in place on every code outside the " +
+    "exit-code classes.",
   severity: "error",
   scope: "opted-in",
   check(subject) {
@@ -28,11 +30,13 @@ function problemsOf(worker: JsonObject, rule: JsonObject, path: string): Problem
   const problems: Problem[] = [];
   const policy = worker["restartPolicy"];
   if (policy !== "Never") {
-    const message = `is ${brief(policy)} and not "Never", so this worker would restart without its group: ${FIND_THE_WEBHOOK}`;
+    const message =
+      `is ${brief(policy)} and not "Never", so this worker would restart without its group: ` +
+      `${CHANGED_AFTER_INJECTION}`;
     problems.push({ path: `${path}.restartPolicy`, message });
   }
   if (!listAt(worker, "restartPolicyRules").some((written: Json) => equivalent(written, rule))) {
-    const message = `lack the rule that restarts the Pod in place for the codes that the annotations leave to it: ${FIND_THE_WEBHOOK}`;
+    const message = `does not have the rule that restarts the Pod in place: ${CHANGED_AFTER_INJECTION}`;
     problems.push({ path: `${path}.restartPolicyRules`, message });
   }
   return problems;

@@ -7,7 +7,7 @@ import type { Json } from "../../json/types.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./report.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./finding-line.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
 export interface InjectedDocument {

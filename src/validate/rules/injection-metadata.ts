@@ -2,14 +2,15 @@ import { ANNOTATION, LABEL } from "../../api/names.ts";
 import { jobPath } from "../../inject/parts/template.ts";
 import { readRecord } from "../../inject/stored/record.ts";
 import { objectAt } from "../../json/edit.ts";
-import { FIND_THE_WEBHOOK, inJobSet } from "../integrity.ts";
+import { CHANGED_AFTER_INJECTION, inJobSet } from "../integrity.ts";
 import type { Problem, Rule } from "../rule.ts";
 import type { Member, Subject } from "../subject.ts";
 
-export const marks: Rule = {
-  name: "marks",
+export const injectionMetadata: Rule = {
+  name: "injection-metadata",
   describe:
-    "The JobSet and its Pods have the label `reprise.dev/injected` and the JobSet its record `reprise.dev/status`: by these the controller finds them and later updates know what was added.",
+    "The JobSet and its Pods have the label `reprise.dev/injected`, by which the controller finds them, and the " +
+    "JobSet has the record `reprise.dev/status`, which later updates read.",
   severity: "error",
   scope: "opted-in",
   check: (subject) => inJobSet(subject, "the controller will find the JobSet and its Pods", onJobSet, onPods),
@@ -18,11 +19,11 @@ export const marks: Rule = {
 function onJobSet({ object }: Subject): Problem[] {
   const problems: Problem[] = [];
   if (objectAt(objectAt(object, "metadata"), "labels")?.[LABEL.injected] !== "true") {
-    const message = `is not "true", and the controller would not see this JobSet: ${FIND_THE_WEBHOOK}`;
+    const message = `is not "true", so the controller would not see this JobSet: ${CHANGED_AFTER_INJECTION}`;
     problems.push({ path: `metadata.labels[${LABEL.injected}]`, message });
   }
   if (readRecord(object) === undefined) {
-    const message = `is missing or not the record that injection wrote: ${FIND_THE_WEBHOOK}`;
+    const message = `is missing or is not the record that injection wrote: ${CHANGED_AFTER_INJECTION}`;
     problems.push({ path: `metadata.annotations[${ANNOTATION.status}]`, message });
   }
   return problems;
@@ -31,5 +32,5 @@ function onJobSet({ object }: Subject): Problem[] {
 function onPods({ index, template }: Member): Problem[] {
   if (objectAt(objectAt(template.pod, "metadata"), "labels")?.[LABEL.injected] === "true") return [];
   const path = `${jobPath(index)}.template.metadata.labels[${LABEL.injected}]`;
-  return [{ path, message: `is not "true", and the controller would not see these Pods: ${FIND_THE_WEBHOOK}` }];
+  return [{ path, message: `is not "true", so the controller would not see these Pods: ${CHANGED_AFTER_INJECTION}` }];
 }

@@ -4,7 +4,7 @@ import type { InjectionSettings } from "../../inject/settings.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf } from "./report.ts";
+import { findingLine, type Located, locate, nameOf, namespaceOf } from "./finding-line.ts";
 
 export interface Judgement {
   readonly at: Located;
