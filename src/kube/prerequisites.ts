@@ -50,7 +50,7 @@ export class Prerequisites {
       if (this.#lacks.length === 0) next = COMPLETE_MS;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ err: error }, "could not ask what the cluster is able to do, trying again");
+      log.warn({ err: error }, "cannot read cluster prerequisites, retrying");
     }
     if (signal.aborted) return;
     this.#timer = setTimeout(() => void this.start(), next);

@@ -40,21 +40,21 @@ export function addWebhook(program: Command): void {
       const { createCores } = await import("../../webhook/cores.ts");
       const { runWebhook } = await import("../../webhook/run.ts");
       const { endingSignal } = await import("../../process/signals.ts");
-      const { askCluster } = await import("../../webhook/ask-cluster.ts");
-      const { withholdInjection } = await import("../../webhook/withhold.ts");
+      const { watchPrerequisites } = await import("../../webhook/watch-prerequisites.ts");
+      const { skipUnsupported } = await import("../../webhook/skip-unsupported.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
       const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const signal = endingSignal();
-      const cluster = await askCluster(options, log);
+      const cluster = await watchPrerequisites(options, log);
       const policies =
         config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
       try {
         const webhook = await runWebhook({
           ...config.webhook,
-          cores: withholdInjection(
+          cores: skipUnsupported(
             createCores({ ...config, injection }, policies?.watch.policiesOf),
             () => cluster.lacks,
           ),
