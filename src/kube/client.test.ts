@@ -94,7 +94,7 @@ test("a server that does not listen is named in the error, with its cause", asyn
   );
   const refused = connect({ kubeconfig }).request("GET", "/version");
   await expect(refused).rejects.toMatchObject({ code: "API_UNREACHABLE" });
-  await expect(refused).rejects.toThrow(`https://127.0.0.1:${port} cannot be reached`);
+  await expect(refused).rejects.toThrow(`cannot reach API server https://127.0.0.1:${port}`);
   await expect(refused).rejects.toThrow("ECONNREFUSED");
 });
 
@@ -102,7 +102,7 @@ test("a 401 tells the user to renew the credentials", async () => {
   await using server = await scriptedServer((_request, response) => json(response, 401, { kind: "Status" }));
   const refused = server.client.request("GET", "/api");
   await expect(refused).rejects.toMatchObject({ code: "API_UNAUTHORIZED", status: 401 });
-  await expect(refused).rejects.toThrow(`${server.url} does not accept these credentials`);
+  await expect(refused).rejects.toThrow(`${server.url} rejected the credentials`);
 });
 
 test("an abort by the caller is reported as the caller's own reason", async () => {

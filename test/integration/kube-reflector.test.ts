@@ -110,7 +110,7 @@ test("a kill -9 of the API server loses no change and repeats none", async () =>
   await vi.waitFor(() => expect(seen).toEqual(write.expected));
 
   await plane.killApiServer();
-  await expect(write.create("while-down")).rejects.toThrow("cannot be reached");
+  await expect(write.create("while-down")).rejects.toThrow("cannot reach API server");
   await plane.startApiServer();
   // Right after the restart, before the watch is back; then again after it.
   await write.update("b", "during");
