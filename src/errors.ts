@@ -28,7 +28,7 @@ function fixForStatus(status: number): string {
   return "fix what the message names";
 }
 
-export const ERRORS = {
+const ERRORS = {
   KUBECONFIG_UNREADABLE: entry<{ file: string; reason: string }>(
     (p) => `kubeconfig ${p.file} cannot be read: ${p.reason}`,
     () => "pass --kubeconfig FILE, or set KUBECONFIG to a readable file",

@@ -12,7 +12,7 @@ export interface ResponseHead {
 }
 
 /** The response is not HTTP, or was cut off. */
-export class MalformedResponse extends Error {}
+class MalformedResponse extends Error {}
 
 /**
  * Limits for the length of a line and the number of headers: far above what servers send, far below what would exhaust

@@ -10,7 +10,7 @@ import { timestamp } from "../status/summary.ts";
 import type { Failure, Status, Step } from "./rule.ts";
 
 /** As KEP-3329 calls it; JobSet's own reasons are for what its own rules decided. */
-export const NON_RETRIABLE = "NonRetriableExitCode";
+const NON_RETRIABLE = "NonRetriableExitCode";
 
 export function failAtOnce(group: Group, jobSet: JobSet, status: Status, now: number): Step | undefined {
   const open = openRecord(status);

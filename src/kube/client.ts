@@ -30,7 +30,7 @@ export const JSON_PATCH = "application/json-patch+json";
 /** Server-side apply. JSON is valid YAML. */
 export const APPLY_PATCH = "application/apply-patch+yaml";
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
   readonly query?: Query;

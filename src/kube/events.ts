@@ -9,7 +9,7 @@ import { microTime } from "./micro-time.ts";
 import { WorkQueue } from "./queue.ts";
 
 /** The part of a client that the recorder uses. */
-export interface EventClient {
+interface EventClient {
   request(
     method: "POST" | "PATCH",
     path: string,

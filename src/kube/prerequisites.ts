@@ -8,7 +8,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { hasStatus } from "./api-error.ts";
 
 /** The part of a client that is used. */
-export interface PrerequisitesClient {
+interface PrerequisitesClient {
   request(method: "GET", path: string, options?: { readonly signal?: AbortSignal }): Promise<JsonObject>;
 }
 

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 
 /** Reasons for a failing check; none if it passes. */
-export type Check = () => readonly string[];
+type Check = () => readonly string[];
 
 export interface HealthChecks {
   /** Problems that a restart of the process would fix. */

@@ -30,7 +30,7 @@ export interface Fault {
   readonly at: number;
 }
 
-export function isFaultKind(text: string): text is FaultKind {
+function isFaultKind(text: string): text is FaultKind {
   return Object.hasOwn(FAULTS, text);
 }
 

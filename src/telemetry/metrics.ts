@@ -11,9 +11,7 @@ export function createRegistry(): Registry {
 /**
  * From 1 ms, a typical admission response, to 10 s, a slow recovery. Anything slower only needs to be visible as such.
  */
-export const LATENCY_BUCKETS: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];
+const LATENCY_BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface LatencyOptions<L extends string> {
   /** Ends in `_seconds`. */
