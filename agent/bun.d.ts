@@ -1,15 +1,15 @@
-// As much of bun's own sockets as the agent uses. They are what keeps it small: the same agent on node:https holds a third more
-// memory and takes four times the CPU time to start (docs/performance.md).
+// The part of bun's API that the agent uses. It keeps the agent small: with node:https it needs a third more memory and
+// four times the CPU time to start (docs/performance.md).
 declare module "bun" {
   export interface Socket<Data> {
     data: Data;
-    /** How many bytes the kernel took. The rest is for the next `drain`. */
+    /** Returns how many bytes the kernel accepted. Send the rest on the next `drain`. */
     write(bytes: string | Uint8Array): number;
-    /** Sends the last bytes, and closes. */
+    /** Sends the last bytes and closes. */
     end(bytes?: string): number;
-    /** Closes without a word. */
+    /** Closes at once. */
     terminate(): void;
-    /** Seconds without a sign of life until `timeout` is called; 0 is for ever. */
+    /** Seconds of inactivity until `timeout` is called; 0 disables it. */
     timeout(seconds: number): void;
     setKeepAlive(enable: boolean, initialDelayMs: number): boolean;
   }
@@ -21,7 +21,7 @@ declare module "bun" {
     close?(socket: Socket<Data>): void;
     error?(socket: Socket<Data>, error: Error): void;
     timeout?(socket: Socket<Data>): void;
-    /** TLS only. Whether the chain and the name of the certificate are good; bun leaves the connection open if they are not. */
+    /** TLS only. Whether chain and host name are valid; bun leaves the connection open if they are not. */
     handshake?(socket: Socket<Data>, isGood: boolean, error: Error | null): void;
     connectError?(socket: Socket<Data>, error: Error): void;
   }
@@ -37,7 +37,7 @@ declare module "bun" {
 
   type Place = { readonly hostname: string; readonly port: number } | { readonly unix: string };
 
-  /** Throws when the place is taken. */
+  /** Throws when the address is in use. */
   export function listen<Data>(options: Place & { readonly socket: SocketHandler<Data> }): {
     stop(force?: boolean): void;
   };

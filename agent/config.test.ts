@@ -14,8 +14,8 @@ const env = {
   KUBERNETES_SERVICE_PORT: "443",
 };
 
-describe("the agent's settings", () => {
-  it("come from the environment that injection writes", () => {
+describe("the agent's configuration", () => {
+  it("comes from the environment that injection sets", () => {
     expect(readConfig(env)).toEqual({
       namespace: "team",
       podName: "train-workers-0-1-abcde",
@@ -39,11 +39,11 @@ describe("the agent's settings", () => {
     [{ PROTOCOL: "raft" }, 'PROTOCOL must be "epoch" or "jobset", found "raft"'],
     [{ PROTOCOL: undefined }, 'PROTOCOL must be "epoch" or "jobset", found nothing'],
     [{ KUBERNETES_SERVICE_HOST: undefined }, "KUBERNETES_SERVICE_HOST is not set"],
-  ])("are refused with what is wrong: %o", (change, problem) => {
+  ])("is rejected with the problem: %o", (change, problem) => {
     expect(() => readConfig({ ...env, ...change })).toThrow(problem);
   });
 
-  it("are refused with everything that is wrong at once", () => {
+  it("is rejected with every problem at once", () => {
     expect(() => readConfig({})).toThrow(
       /NAMESPACE is not set, .*PROTOCOL must be.*KUBERNETES_SERVICE_PORT is not set/,
     );

@@ -1,11 +1,11 @@
-// The agent's settings, from the environment that injection wrote into its container.
+// The agent's configuration, from the environment that injection sets on its container.
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import type { Protocol } from "../src/api/protocol.ts";
 import { RepriseError } from "../src/errors.ts";
 import type { Identity } from "./decide.ts";
 import { wholeNumber } from "./whole-number.ts";
 
-/** Where token and CA lie, for an agent that runs outside a Pod. */
+/** Directory of token and CA, for an agent outside a Pod. */
 const CREDENTIALS_FOLDER = "CREDENTIALS_FOLDER";
 
 export interface AgentConfig extends Identity {
@@ -28,11 +28,11 @@ export function readConfig(env: Environment): AgentConfig {
     if (value === "") problems.push(`${name} is not set`);
     return value;
   };
-  const number = (name: string, least: number, most: number): number => {
+  const number = (name: string, min: number, max: number): number => {
     const value = text(name);
     const number = wholeNumber(value) ?? Number.NaN;
-    if (value !== "" && !(number >= least && number <= most)) {
-      problems.push(`${name} must be a number from ${least} to ${most}, found ${JSON.stringify(value)}`);
+    if (value !== "" && !(number >= min && number <= max)) {
+      problems.push(`${name} must be a number from ${min} to ${max}, found ${JSON.stringify(value)}`);
     }
     return number;
   };
@@ -43,10 +43,10 @@ export function readConfig(env: Environment): AgentConfig {
     jobSetName: text(AGENT_ENV.jobSetName),
     jobSetUid: text(AGENT_ENV.jobSetUid),
     replicatedJob: text(AGENT_ENV.replicatedJob),
-    // 0 would restart the agent alone, without its workers.
+    // Exit code 0 would restart only the agent, not its workers.
     restartExitCode: number(AGENT_ENV.restartExitCode, 1, 255),
     protocol: readProtocol(env[AGENT_ENV.protocol], problems),
-    // Set by the kubelet in every container.
+    // The kubelet sets these in every container.
     server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
     credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,
   };

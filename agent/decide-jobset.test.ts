@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decide, newAgent, type Sighting } from "./decide.ts";
-import { seeJobSet } from "./decide-jobset.ts";
+import { decide, type GroupView, newAgent } from "./decide.ts";
+import { viewJobSet } from "./decide-jobset.ts";
 
 const identity = { jobSetUid: "uid-1", replicatedJob: "workers" };
 
@@ -8,29 +8,29 @@ function jobSet(status?: object, metadata: object = {}, restartStrategy = "InPla
   return { metadata: { uid: "uid-1", ...metadata }, spec: { failurePolicy: { restartStrategy } }, status };
 }
 
-function see(raw: unknown): Sighting {
-  return seeJobSet(raw, identity, true);
+function view(raw: unknown): GroupView {
+  return viewJobSet(raw, identity, true);
 }
 
-describe("the JobSet as an agent of upstream's protocol sees it", () => {
+describe("the JobSet in upstream's protocol", () => {
   it("gives the first attempt, 0, while there is no current one", () => {
-    expect(decide(newAgent(identity), see(jobSet()))).toEqual({ kind: "take", epoch: 0 });
-    expect(decide(newAgent(identity), see(jobSet({ restarts: 0 })))).toEqual({ kind: "take", epoch: 0 });
+    expect(decide(newAgent(identity), view(jobSet()))).toEqual({ kind: "take", epoch: 0 });
+    expect(decide(newAgent(identity), view(jobSet({ restarts: 0 })))).toEqual({ kind: "take", epoch: 0 });
   });
 
   it("gives the attempt after the current one", () => {
-    expect(decide(newAgent(identity), see(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({
+    expect(decide(newAgent(identity), view(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({
       kind: "take",
       epoch: 1,
     });
   });
 
-  it("gives back the attempt at whose barrier the Pod's last agent ended, while that runs", () => {
-    const heir = newAgent(identity, 0);
-    expect(decide(heir, see(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({ kind: "take", epoch: 0 });
+  it("gives the saved attempt while it runs", () => {
+    const resumed = newAgent(identity, 0);
+    expect(decide(resumed, view(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({ kind: "take", epoch: 0 });
     const ended = { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 };
-    expect(decide(heir, see(jobSet(ended)))).toEqual({ kind: "take", epoch: 1 });
-    expect(decide(heir, see(jobSet()))).toEqual({ kind: "take", epoch: 0 });
+    expect(decide(resumed, view(jobSet(ended)))).toEqual({ kind: "take", epoch: 1 });
+    expect(decide(resumed, view(jobSet()))).toEqual({ kind: "take", epoch: 0 });
   });
 
   it.each<[string, object, string]>([
@@ -39,12 +39,12 @@ describe("the JobSet as an agent of upstream's protocol sees it", () => {
     ["restarts", { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 }, "restart"],
     ["does not restart for an absent previous attempt", { currentInPlaceRestartAttempt: 1 }, "wait"],
   ])("an agent at attempt 0 %s", (_behaviour, status, kind) => {
-    expect(decide({ ...newAgent(identity), epoch: 0, published: true }, see(jobSet(status)))).toEqual({ kind });
+    expect(decide({ ...newAgent(identity), epoch: 0, published: true }, view(jobSet(status)))).toEqual({ kind });
   });
 
-  it.each<[string, unknown, Sighting["kind"]]>([
+  it.each<[string, unknown, GroupView["kind"]]>([
     ["is absent when there is none", undefined, "absent"],
-    ["is another one's when its UID differs", jobSet({}, { uid: "uid-2" }), "foreign"],
+    ["is foreign when its UID differs", jobSet({}, { uid: "uid-2" }), "foreign"],
     ["is not initialised when an attempt is negative", jobSet({ currentInPlaceRestartAttempt: -1 }), "uninitialised"],
     ["is not initialised when an attempt is text", jobSet({ previousInPlaceRestartAttempt: "0" }), "uninitialised"],
     ["does not take part with another strategy", jobSet({}, {}, "Recreate"), "released"],
@@ -54,6 +54,6 @@ describe("the JobSet as an agent of upstream's protocol sees it", () => {
       "released",
     ],
   ])("%s", (_behaviour, raw, kind) => {
-    expect(see(raw)).toEqual({ kind });
+    expect(view(raw)).toEqual({ kind });
   });
 });

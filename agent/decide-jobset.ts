@@ -1,17 +1,19 @@
-// Reads upstream's own protocol, kept by JobSet's controller in the JobSet's status, in the terms of decide.ts. Pure.
-// An attempt is an epoch: `previous` is the deprecated one, `current` the synced one, and there is no startup order.
+// Maps upstream's protocol, which JobSet's controller keeps in the JobSet's status, to the terms of decide.ts. Pure. An
+// attempt is an epoch: `previous` is the deprecated one, `current` the synced one. There is no startup order.
 import { protocolOf } from "../src/api/protocol.ts";
 import { asCount, asMap, asText } from "../src/json/fields.ts";
-import type { Identity, Sighting } from "./decide.ts";
+import type { GroupView, Identity } from "./decide.ts";
 
-/** Presence alone counts. Upstream's agents honour it, its controller does not look. */
+/**
+ * Its presence disables in-place restarts, whatever its value. Upstream's agents honour it, its controller does not.
+ */
 const DISABLED_ANNOTATION = "jobset.sigs.k8s.io/disable-in-place-restart";
 
-/** Before the first attempt, which is 0: no attempt is deprecated, none is synced. */
+/** The state before the first attempt, which is 0: none is deprecated, none is synced. */
 const NO_ATTEMPT = -1;
 
-/** The raw JobSet, or undefined where there is none. */
-export function seeJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boolean): Sighting {
+/** `raw` is the JobSet, or undefined if there is none. */
+export function viewJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boolean): GroupView {
   if (raw === undefined) return { kind: "absent" };
   const jobSet = asMap(raw);
   const metadata = asMap(jobSet["metadata"]);
@@ -21,7 +23,7 @@ export function seeJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boo
   const status = asMap(jobSet["status"]);
   const deprecatedEpoch = readAttempt(status["previousInPlaceRestartAttempt"]);
   const syncedEpoch = readAttempt(status["currentInPlaceRestartAttempt"]);
-  // Upstream has no moment "not initialised yet"; a value that is no attempt was not written by its controller.
+  // Upstream's controller initialises nothing, so an invalid attempt was not written by it.
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialised" };
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
 }

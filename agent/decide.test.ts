@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AgentState, advance, decide, newAgent, type Sighting, seeInPlaceRestart } from "./decide.ts";
+import { type AgentState, advance, decide, type GroupView, newAgent, viewInPlaceRestart } from "./decide.ts";
 
 const identity = { jobSetUid: "uid-1", replicatedJob: "workers" };
 const fresh = newAgent(identity);
@@ -11,7 +11,7 @@ function group(
   deprecatedEpoch: number,
   syncedEpoch: number,
   rest: { heldStages?: string[]; consistent?: boolean } = {},
-): Sighting {
+): GroupView {
   return {
     kind: "group",
     deprecatedEpoch,
@@ -22,7 +22,7 @@ function group(
 }
 
 const WAIT = { kind: "wait" };
-const NO_GROUP: Sighting[] = [{ kind: "absent" }, { kind: "foreign" }, { kind: "uninitialised" }];
+const NO_GROUP: GroupView[] = [{ kind: "absent" }, { kind: "foreign" }, { kind: "uninitialised" }];
 
 describe("an agent without an epoch", () => {
   it.each(NO_GROUP)("waits while the object is $kind", (seen) => {
@@ -34,7 +34,7 @@ describe("an agent without an epoch", () => {
     expect(decide(fresh, group(0, 0, { consistent: true }))).toEqual({ kind: "take", epoch: 1 });
   });
 
-  it("takes none from a watch, which may be behind, but reads again", () => {
+  it("reads again instead of taking an epoch from a watch, which may lag behind", () => {
     expect(decide(fresh, group(3, 4))).toEqual({ kind: "read" });
   });
 
@@ -42,7 +42,7 @@ describe("an agent without an epoch", () => {
     expect(decide(fresh, group(4, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
   });
 
-  it("joins the running epoch while its replicatedJob is held: a late stage disturbs nobody", () => {
+  it("joins the running epoch while its replicatedJob is held: a late stage disturbs no other", () => {
     expect(decide(fresh, group(3, 4, { consistent: true, heldStages: ["workers"] }))).toEqual({
       kind: "take",
       epoch: 4,
@@ -61,35 +61,35 @@ describe("an agent without an epoch", () => {
   });
 });
 
-describe("an agent whose predecessor ended at the barrier", () => {
-  const heir = newAgent(identity, 5);
+describe("an agent with a saved epoch", () => {
+  const resumed = newAgent(identity, 5);
 
-  it("goes on with its epoch when the group has been synced to it meanwhile: it is no different from a slow agent", () => {
-    expect(decide(heir, group(4, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
-    expect(decide(heir, group(3, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+  it("resumes it if the group was synced to it meanwhile: it is no different from a slow agent", () => {
+    expect(decide(resumed, group(4, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(resumed, group(3, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
   });
 
   it("takes no epoch from a watch either", () => {
-    expect(decide(heir, group(4, 5))).toEqual({ kind: "read" });
+    expect(decide(resumed, group(4, 5))).toEqual({ kind: "read" });
   });
 
-  it.each<[string, Sighting, number]>([
-    ["the same one, as everybody, while the group waits for it", group(4, 4, { consistent: true }), 5],
-    ["the next one when the kept one has ended", group(5, 5, { consistent: true }), 6],
-    ["the next one when the group is further", group(5, 6, { consistent: true }), 7],
+  it.each<[string, GroupView, number]>([
+    ["the same one, like the whole group, while the group waits for it", group(4, 4, { consistent: true }), 5],
+    ["the next one when the saved one has ended", group(5, 5, { consistent: true }), 6],
+    ["the next one when the group has moved on", group(5, 6, { consistent: true }), 7],
     [
-      "the next one when the kept one is not reached yet: it cannot have been taken",
+      "the next one when the group has not reached the saved one: no agent can have taken it",
       group(2, 3, { consistent: true }),
       4,
     ],
   ])("takes %s", (_which, seen, epoch) => {
-    expect(decide(heir, seen)).toEqual({ kind: "take", epoch });
+    expect(decide(resumed, seen)).toEqual({ kind: "take", epoch });
   });
 
   it("publishes again and lifts as usual", () => {
     const seen = group(4, 5, { consistent: true });
     const done: string[] = [];
-    let state = heir;
+    let state = resumed;
     for (let action = decide(state, seen); action.kind !== "wait"; action = decide(state, seen)) {
       done.push(action.kind);
       state = advance(state, action);
@@ -103,7 +103,7 @@ describe("an agent that has taken an epoch", () => {
     expect(decide(taken, group(3, 4, { consistent: true }))).toEqual({ kind: "publish", epoch: 5 });
   });
 
-  it("publishes before it lifts, when the group was synced by an annotation that an earlier incarnation left", () => {
+  it("publishes before it lifts, even if the group was synced by the annotation of an earlier agent", () => {
     expect(decide(taken, group(3, 5))).toEqual({ kind: "publish", epoch: 5 });
   });
 
@@ -117,7 +117,7 @@ describe("an agent that has taken an epoch", () => {
 });
 
 describe("an agent at the barrier", () => {
-  it.each<[string, Sighting, string]>([
+  it.each<[string, GroupView, string]>([
     ["waits for the sync of its epoch", group(3, 4), "wait"],
     ["lifts when its epoch is synced", group(3, 5), "lift"],
     ["lifts when its epoch is synced and all before it are deprecated", group(4, 5), "lift"],
@@ -126,7 +126,7 @@ describe("an agent at the barrier", () => {
     ["does not lift for a later epoch than its own", group(4, 6), "wait"],
     ["restarts when its epoch is deprecated", group(5, 5), "restart"],
     ["restarts when a later epoch is deprecated", group(7, 8), "restart"],
-    ["restarts although it is held", group(5, 5, { heldStages: ["workers"] }), "restart"],
+    ["restarts even while it is held", group(5, 5, { heldStages: ["workers"] }), "restart"],
   ])("%s", (_behaviour, seen, action) => {
     expect(decide(waiting, seen)).toEqual({ kind: action });
   });
@@ -137,11 +137,11 @@ describe("an agent at the barrier", () => {
 });
 
 describe("an agent whose barrier is lifted", () => {
-  it.each<[string, Sighting]>([
+  it.each<[string, GroupView]>([
     ["lets its workers run while nothing changes", group(4, 5)],
     ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { heldStages: ["workers"] })],
     ["lets its workers run when a later stage syncs", group(4, 6)],
-    ["lets its workers run when an older state comes by", group(2, 3)],
+    ["lets its workers run when a stale state arrives", group(2, 3)],
   ])("%s", (_behaviour, seen) => {
     expect(decide(running, seen)).toEqual(WAIT);
   });
@@ -164,12 +164,12 @@ describe("a group that does not take part", () => {
 });
 
 describe("the life of an agent", () => {
-  it("leads from the first look to the lifted barrier", () => {
-    const seen = [group(3, 4), group(3, 4, { consistent: true }), group(3, 5)];
+  it("goes from the first read to the lifted barrier", () => {
+    const views = [group(3, 4), group(3, 4, { consistent: true }), group(3, 5)];
     const done: string[] = [];
     let state = newAgent(identity);
-    for (const sighting of seen) {
-      for (let action = decide(state, sighting); ; action = decide(state, sighting)) {
+    for (const view of views) {
+      for (let action = decide(state, view); ; action = decide(state, view)) {
         done.push(action.kind);
         state = advance(state, action);
         if (action.kind === "wait" || action.kind === "read") break;
@@ -185,22 +185,22 @@ describe("the InPlaceRestart as an agent sees it", () => {
 
   it("is a group with its epochs", () => {
     const status = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: ["evaluators"], phase: "Running" };
-    expect(seeInPlaceRestart(object(status), identity, true)).toEqual(
+    expect(viewInPlaceRestart(object(status), identity, true)).toEqual(
       group(1, 2, { heldStages: ["evaluators"], consistent: true }),
     );
-    expect(seeInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity, false)).toEqual(group(0, 0));
+    expect(viewInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity, false)).toEqual(group(0, 0));
   });
 
-  it.each<[string, unknown, Sighting["kind"]]>([
+  it.each<[string, unknown, GroupView["kind"]]>([
     ["there is none", undefined, "absent"],
     ["it belongs to another JobSet", object({ deprecatedEpoch: 9, syncedEpoch: 9 }, "uid-2"), "foreign"],
     ["it has no spec", { status: { deprecatedEpoch: 9, syncedEpoch: 9 } }, "foreign"],
     ["it has no status", object(), "uninitialised"],
     ["one epoch is missing", object({ syncedEpoch: 1 }), "uninitialised"],
     ["an epoch is negative", object({ deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialised"],
-    ["an epoch is no integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialised"],
+    ["an epoch is not an integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialised"],
     ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialised"],
   ])("when %s", (_what, raw, kind) => {
-    expect(seeInPlaceRestart(raw, identity, true)).toEqual({ kind });
+    expect(viewInPlaceRestart(raw, identity, true)).toEqual({ kind });
   });
 });

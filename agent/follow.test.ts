@@ -1,28 +1,28 @@
-// How the follower meets trouble: the API server's answers, the clock and chance are scripted, because the order of
-// faults matters here. What it does with a real API server is in test/integration/agent.test.ts.
+// How the follower handles failures: responses, clock and randomness are scripted, because the order of faults matters.
+// For a real API server see test/integration/agent.test.ts.
 import { describe, expect, it } from "vitest";
-import { ApiTrouble } from "./api/api-trouble.ts";
-import type { WatchNews } from "./api/group-object.ts";
-import type { Sighting } from "./decide.ts";
+import type { WatchUpdate } from "./api/group-object.ts";
+import { RequestError } from "./api/request-error.ts";
+import type { GroupView } from "./decide.ts";
 import { type Effects, Follower } from "./follow.ts";
 
 type Answer<T> = T | Error;
 
-/** Answers of the API server in order; where they run out nothing ever comes, as on a quiet watch. */
+/** Responses of the API server, in order. When they run out, requests stay pending, as on a quiet watch. */
 interface Script {
-  readonly reads: Answer<Sighting>[];
+  readonly reads: Answer<GroupView>[];
   readonly publishes?: Answer<"done">[];
   readonly lifts?: Answer<"done">[];
-  readonly watches?: Answer<Answer<WatchNews | "silence">[]>[];
+  readonly watches?: Answer<Answer<WatchUpdate | "silence">[]>[];
   /** How long every watch lasts. */
   readonly watchMs?: number;
 }
 
 class Transcript implements Effects {
   readonly done: string[] = [];
-  readonly said: string[] = [];
+  readonly logged: string[] = [];
   readonly sleeps: number[] = [];
-  /** Nothing more will happen. */
+  /** Resolves when the script has run out. */
   readonly quiet: Promise<void>;
   readonly #script: Script;
   #hasEnded = false;
@@ -36,7 +36,7 @@ class Transcript implements Effects {
     });
   }
 
-  async read(): Promise<Sighting> {
+  async read(): Promise<GroupView> {
     this.done.push("read");
     return await this.#next(this.#script.reads);
   }
@@ -46,7 +46,7 @@ class Transcript implements Effects {
     await this.#next(this.#script.publishes ?? []);
   }
 
-  async *watch(resourceVersion: string | undefined): AsyncGenerator<WatchNews, void, undefined> {
+  async *watch(resourceVersion: string | undefined): AsyncGenerator<WatchUpdate, void, undefined> {
     this.done.push(`watch from ${resourceVersion ?? "now"}`);
     const news = await this.#next(this.#script.watches ?? []);
     for (const item of news) yield await this.#next(item === "silence" ? [] : [item]);
@@ -88,35 +88,35 @@ class Transcript implements Effects {
   }
 }
 
-async function follow(script: Script, kept?: number): Promise<Transcript & { readonly follower: Follower }> {
+async function follow(script: Script, savedEpoch?: number): Promise<Transcript & { readonly follower: Follower }> {
   const transcript = new Transcript(script);
   const note = (message: string, fields: object = {}) => {
-    transcript.said.push("reason" in fields ? `${message}: ${fields.reason}` : message);
+    transcript.logged.push("reason" in fields ? `${message}: ${fields.reason}` : message);
   };
   const identity = { jobSetUid: "uid", replicatedJob: "workers" };
-  const follower = new Follower(identity, transcript, { info: note, warn: note }, kept);
-  void follower.groupGone().then(() => transcript.said.push("the group is gone"));
+  const follower = new Follower(identity, transcript, { info: note, warn: note }, savedEpoch);
+  void follower.groupGone().then(() => transcript.logged.push("the group is gone"));
   follower.run().catch(() => {}); // Never settles.
   await transcript.quiet;
   return Object.assign(transcript, { follower });
 }
 
-const at = (deprecatedEpoch: number, syncedEpoch: number, consistent = false): Sighting => {
+const at = (deprecatedEpoch: number, syncedEpoch: number, consistent = false): GroupView => {
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
 };
-const opened: WatchNews = {};
-const refused = () => new ApiTrouble("ECONNREFUSED");
+const opened: WatchUpdate = {};
+const refused = () => new RequestError("ECONNREFUSED");
 
 describe("the follower", () => {
-  it("asks seldom when nobody lets it in any more, but only once its worker runs", async () => {
-    const forbidden = () => new ApiTrouble("403 forbidden", { status: 403 });
+  it("backs off to a minute without access, but only once its worker runs", async () => {
+    const forbidden = () => new RequestError("403 forbidden", { status: 403 });
     const many = (count: number) => Array.from({ length: count }, forbidden);
     const waiting = await follow({ reads: many(20) });
     expect(waiting.sleeps.at(-1)).toBe(5_000);
     const running = await follow({
       reads: [at(0, 0, true), ...many(20)],
       publishes: ["done"],
-      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
     });
     expect(running.done).toContain("lift");
     expect(running.done).not.toContain("restart");
@@ -124,7 +124,7 @@ describe("the follower", () => {
     const unreachable = await follow({
       reads: [at(0, 0, true), ...Array.from({ length: 20 }, refused)],
       publishes: ["done"],
-      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
     });
     expect(unreachable.sleeps.at(-1)).toBe(5_000);
   });
@@ -133,7 +133,7 @@ describe("the follower", () => {
     const { done } = await follow({
       reads: [at(0, 0, true)],
       publishes: ["done"],
-      watches: [[opened, { seen: at(0, 0), resourceVersion: "7" }, { seen: at(0, 1), resourceVersion: "8" }], []],
+      watches: [[opened, { view: at(0, 0), resourceVersion: "7" }, { view: at(0, 1), resourceVersion: "8" }], []],
     });
     expect(done.slice(0, 4)).toEqual(["read", "publish 1", "watch from now", "lift"]);
   });
@@ -142,33 +142,33 @@ describe("the follower", () => {
     const { done } = await follow({
       reads: [{ kind: "absent" }, at(2, 3, true)],
       publishes: ["done"],
-      watches: [[opened, { seen: at(2, 3), resourceVersion: "7" }]],
+      watches: [[opened, { view: at(2, 3), resourceVersion: "7" }]],
     });
     expect(done).toEqual(["read", "watch from now", "read", "publish 4", "watch from now"]);
   });
 
-  it("goes on from the last version, bookmarks included, when the server ends a watch in its time", async () => {
+  it("resumes from the last resourceVersion, bookmarks included, when the server ends a watch", async () => {
     const { done, sleeps } = await follow({
       reads: [at(0, 0, true)],
       publishes: ["done"],
-      watches: [[opened, { seen: at(0, 0), resourceVersion: "7" }, { resourceVersion: "9" }], [opened]],
+      watches: [[opened, { view: at(0, 0), resourceVersion: "7" }, { resourceVersion: "9" }], [opened]],
       watchMs: 240_000,
     });
     expect(done).toEqual(["read", "publish 1", "watch from now", "watch from 9", "watch from 9"]);
     expect(sleeps).toEqual([]);
   });
 
-  it("reads again when a watch breaks: nobody knows what it missed", async () => {
+  it("reads again when a watch is cut off: it may have missed a change", async () => {
     const { done } = await follow({
       reads: [at(0, 0, true), at(0, 1, true)],
       publishes: ["done"],
-      watches: [[opened, { resourceVersion: "9" }, new ApiTrouble("ECONNRESET")]],
+      watches: [[opened, { resourceVersion: "9" }, new RequestError("ECONNRESET")]],
     });
     expect(done).toEqual(["read", "publish 1", "watch from now", "read", "lift", "watch from now"]);
   });
 
-  it("looks at once when the history is gone, and waits when it is gone again", async () => {
-    const gone = () => new ApiTrouble("410 gone", { status: 410 });
+  it("reads at once when its resourceVersion has expired, and backs off when that repeats", async () => {
+    const gone = () => new RequestError("410 gone", { status: 410 });
     const { done, sleeps } = await follow({
       reads: [at(0, 0, true), at(0, 0, true), at(0, 0, true)],
       publishes: ["done"],
@@ -181,97 +181,99 @@ describe("the follower", () => {
     expect(sleeps).toEqual([100]);
   });
 
-  it("publishes the same epoch again when the API server did not confirm it", async () => {
+  it("publishes the same epoch again if the API server did not confirm it", async () => {
     const { done } = await follow({
       reads: [at(0, 0, true), at(0, 0, true)],
-      publishes: [new ApiTrouble("no sign of life for 10 s"), "done"],
+      publishes: [new RequestError("no response for 10 s"), "done"],
     });
     expect(done).toEqual(["read", "publish 1", "read", "publish 1", "watch from now"]);
   });
 
-  it("restarts when its epoch was deprecated while it could not publish it", async () => {
+  it("restarts if its epoch was deprecated while it could not publish it", async () => {
     const { done } = await follow({ reads: [at(0, 0, true), at(1, 1, true)], publishes: [refused()] });
     expect(done).toEqual(["read", "publish 1", "read", "restart"]);
   });
 
-  it("comes back to the epoch that was kept, when it was synced without it", async () => {
+  it("resumes the saved epoch if the group was synced to it meanwhile", async () => {
     const script = () => ({ reads: [at(0, 1, true)], publishes: ["done" as const] });
     expect((await follow(script(), 1)).done).toEqual(["read", "publish 1", "lift", "watch from now"]);
     expect((await follow(script())).done).toEqual(["read", "publish 2", "watch from now"]);
   });
 
-  it("looks again before it tries once more to lift the barrier, and restarts if its epoch has ended", async () => {
+  it("reads again before it retries to lift the barrier, and restarts if its epoch has ended", async () => {
     const cannot = () => new Error("EPERM");
     const twice = await follow({
       reads: [at(0, 0, true), at(0, 1, true), at(0, 1, true)],
       publishes: ["done"],
       lifts: [cannot(), cannot(), "done"],
-      watches: [[opened, { seen: at(0, 1), resourceVersion: "8" }]],
+      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
     });
     const tries = ["lift", "read", "lift", "read", "lift"];
     expect(twice.done).toEqual(["read", "publish 1", "watch from now", ...tries, "watch from now"]);
-    expect(twice.said).toContain("cannot lift the barrier, retrying: EPERM");
+    expect(twice.logged).toContain("cannot lift the barrier, retrying: EPERM");
     const late = await follow({ reads: [at(0, 1, true), at(1, 1, true)], publishes: ["done"], lifts: [cannot()] }, 1);
     expect(late.done).toEqual(["read", "publish 1", "lift", "read", "restart"]);
   });
 
-  it("tells when its group's object is gone, and not when it has not come yet or was another's", async () => {
-    const absent: Sighting = { kind: "absent" };
-    const foreign: Sighting = { kind: "foreign" };
+  it("reports that the group's object was deleted, and not one that never existed or was foreign", async () => {
+    const absent: GroupView = { kind: "absent" };
+    const foreign: GroupView = { kind: "foreign" };
     const deleted = await follow({
       reads: [at(0, 0, true)],
       publishes: ["done"],
-      watches: [[opened, { seen: absent, resourceVersion: "8" }, "silence"]],
+      watches: [[opened, { view: absent, resourceVersion: "8" }, "silence"]],
     });
-    expect(deleted.said).toContain("the group is gone");
+    expect(deleted.logged).toContain("the group is gone");
     expect(deleted.follower.hasLostGroup).toBe(true);
     const back = await follow({
       reads: [at(0, 0, true)],
       publishes: ["done"],
-      watches: [[opened, { seen: absent, resourceVersion: "8" }, { seen: at(0, 0), resourceVersion: "9" }, "silence"]],
+      watches: [[opened, { view: absent, resourceVersion: "8" }, { view: at(0, 0), resourceVersion: "9" }, "silence"]],
     });
     expect(back.follower.hasLostGroup).toBe(false);
     const early = await follow({
       reads: [absent],
-      watches: [[opened, { seen: foreign, resourceVersion: "8" }, { seen: absent, resourceVersion: "9" }, "silence"]],
+      watches: [[opened, { view: foreign, resourceVersion: "8" }, { view: absent, resourceVersion: "9" }, "silence"]],
     });
-    expect(early.said).not.toContain("the group is gone");
+    expect(early.logged).not.toContain("the group is gone");
     expect(early.follower.hasLostGroup).toBe(false);
   });
 
-  it("waits longer from failure to failure, up to five seconds, for ever", async () => {
+  it("backs off up to five seconds, and never gives up", async () => {
     const { sleeps } = await follow({ reads: Array.from({ length: 10 }, refused) });
     expect(sleeps).toEqual([50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
   });
 
-  it("waits at least as long as the API server asks, and a random part longer", async () => {
-    const { sleeps } = await follow({ reads: [new ApiTrouble("429 slow down", { status: 429, retryAfterMs: 2_000 })] });
+  it("waits for Retry-After plus a random part of it", async () => {
+    const { sleeps } = await follow({
+      reads: [new RequestError("429 slow down", { status: 429, retryAfterMs: 2_000 })],
+    });
     expect(sleeps).toEqual([3_000]);
   });
 
-  it("says once what is wrong, and once that it is over", async () => {
-    const { said } = await follow({
-      reads: [refused(), refused(), refused(), new ApiTrouble("401 Unauthorized"), { kind: "absent" }],
+  it("logs each error once, and once that it is over", async () => {
+    const { logged } = await follow({
+      reads: [refused(), refused(), refused(), new RequestError("401 Unauthorized"), { kind: "absent" }],
       watches: [[opened, "silence"]],
     });
-    expect(said).toEqual([
-      "API server trouble, retrying: ECONNREFUSED",
-      "API server trouble, retrying: 401 Unauthorized",
+    expect(logged).toEqual([
+      "API server error, retrying: ECONNREFUSED",
+      "API server error, retrying: 401 Unauthorized",
       "waiting: the group's object does not exist",
-      "API server answers again",
+      "API server is reachable again",
     ]);
   });
 
-  it("says once that it may not publish, however often it tries", async () => {
-    const forbidden = () => new ApiTrouble("403 forbidden", { status: 403 });
-    const { said } = await follow({
+  it("logs once that it may not publish, however often it retries", async () => {
+    const forbidden = () => new RequestError("403 forbidden", { status: 403 });
+    const { logged } = await follow({
       reads: Array.from({ length: 5 }, () => at(0, 0, true)),
       publishes: Array.from({ length: 5 }, forbidden),
     });
-    expect(said).toEqual(["API server trouble, retrying: 403 forbidden"]);
+    expect(logged).toEqual(["API server error, retrying: 403 forbidden"]);
   });
 
-  it("does not hammer a server that cuts every watch at once", async () => {
+  it("backs off from a server that cuts off every watch", async () => {
     const { sleeps } = await follow({
       reads: Array.from({ length: 3 }, () => at(0, 0, true)),
       publishes: ["done"],
@@ -280,9 +282,9 @@ describe("the follower", () => {
     expect(sleeps).toEqual([50, 100, 200]);
   });
 
-  it("survives an answer that is no Kubernetes object", async () => {
-    const { done, said } = await follow({ reads: [new SyntaxError("Unexpected token <"), { kind: "absent" }] });
-    expect(said[0]).toBe("API server trouble, retrying: Unexpected token <");
+  it("survives a response that is no Kubernetes object", async () => {
+    const { done, logged } = await follow({ reads: [new SyntaxError("Unexpected token <"), { kind: "absent" }] });
+    expect(logged[0]).toBe("API server error, retrying: Unexpected token <");
     expect(done).toEqual(["read", "read", "watch from now"]);
   });
 });

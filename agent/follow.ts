@@ -1,82 +1,82 @@
-// Follows the group for the life of the agent: looks, decides, acts, looks again. Trouble with the API server is never
-// a reason to end, because a running worker must survive it; it is reported once and retried.
+// The agent's main loop: read the group's object, decide, act, watch. API server errors never end it, because a running
+// worker must survive them; each is logged once and retried.
 import { reasonOf } from "../src/errors.ts";
 import { backoffDelay } from "../src/kube/backoff.ts";
-import { ApiTrouble } from "./api/api-trouble.ts";
-import type { WatchNews } from "./api/group-object.ts";
-import { type Action, type AgentState, advance, decide, type Identity, newAgent, type Sighting } from "./decide.ts";
+import type { WatchUpdate } from "./api/group-object.ts";
+import { RequestError } from "./api/request-error.ts";
+import { type Action, type AgentState, advance, decide, type GroupView, type Identity, newAgent } from "./decide.ts";
 import type { Log } from "./log.ts";
 
-/** What the agent can do to the world. */
+/** The side effects of the agent. */
 export interface Effects {
-  read(): Promise<Sighting>;
-  watch(resourceVersion: string | undefined, random: number): AsyncIterable<WatchNews>;
+  read(): Promise<GroupView>;
+  watch(resourceVersion: string | undefined, random: number): AsyncIterable<WatchUpdate>;
   publish(epoch: number): Promise<void>;
-  /** Rejects, or throws, if the barrier could not be lifted. */
+  /** Rejects or throws if the barrier could not be lifted. */
   lift(): void | Promise<void>;
-  /** Does not return: the process ends. */
+  /** Never returns: the process exits. */
   restart(): never;
   sleep(ms: number): Promise<void>;
-  /** Milliseconds on a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   now(): number;
   random(): number;
 }
 
-/** A first retry is quick, since a recovery may wait for it; the last ones let thousands of agents share a server. */
+/** The first retry is quick, because a recovery may wait for it; later ones let thousands of agents share a server. */
 const RETRY = { initialMs: 50, maxMs: 5_000 };
 
 /**
- * When reprise was removed, the agents of Pods that run on are told "forbidden" or "not found" for the rest of their lives. A worker
- * that runs already can wait this long for somebody to let its agent in again; at 60 s, ten thousand agents ask 200 times a second.
+ * After reprise is uninstalled, the agents of running Pods get 403 or 404 for the rest of their lives. A running worker
+ * can wait this long until its agent has access again; at 60 s, ten thousand agents send 200 requests a second.
  */
-const UNWELCOME_RETRY = { initialMs: 50, maxMs: 60_000 };
-const UNWELCOME: ReadonlySet<number | undefined> = new Set([403, 404]);
+const NO_ACCESS_RETRY = { initialMs: 50, maxMs: 60_000 };
+const NO_ACCESS: ReadonlySet<number | undefined> = new Set([403, 404]);
 
-/** A watch that ends sooner than this was cut, not ended by the server. */
+/** A watch that ends sooner was cut off, not ended by the server's timeout. */
 const SHORTEST_WATCH_MS = 1_000;
 
 const GONE = 410;
 
-/** The API server has no part in it. */
-class CannotLift extends Error {}
+/** A local failure that has nothing to do with the API server. */
+class LiftFailed extends Error {}
 
 export class Follower {
   readonly #effects: Effects;
   readonly #log: Log;
   #state: AgentState;
   #failures = 0;
-  /** What is wrong with the API server, as it was last reported. */
-  #trouble = "";
-  #waitingFor = "";
-  #groupIs: "not seen yet" | "there" | "gone" = "not seen yet";
-  #gone = Promise.withResolvers<void>();
+  /** The last error that was logged; empty once the API server answers again. */
+  #lastError = "";
+  #waitReason = "";
+  #groupState: "unknown" | "exists" | "deleted" = "unknown";
+  #deleted = Promise.withResolvers<void>();
 
-  /** `kept` is what the Pod's last agent left behind. */
-  constructor(identity: Identity, effects: Effects, log: Log, kept?: number) {
+  /** `savedEpoch` comes from the Pod's previous agent. */
+  constructor(identity: Identity, effects: Effects, log: Log, savedEpoch?: number) {
     this.#effects = effects;
     this.#log = log;
-    this.#state = newAgent(identity, kept);
+    this.#state = newAgent(identity, savedEpoch);
   }
 
-  /** What is wrong with the API server; empty if nothing is. */
-  get trouble(): string {
-    return this.#trouble;
+  /** Why the last request failed; empty while the API server answers. */
+  get lastError(): string {
+    return this.#lastError;
   }
 
-  /** Whether the group's object was there, and is no more as far as is known. */
+  /** Whether the group's object existed and, as far as the agent knows, no longer does. */
   get hasLostGroup(): boolean {
-    return this.#groupIs === "gone";
+    return this.#groupState === "deleted";
   }
 
-  /** Resolves when that happens next. */
+  /** Resolves the next time the group's object is deleted. */
   groupGone(): Promise<void> {
-    return this.#gone.promise;
+    return this.#deleted.promise;
   }
 
   async run(): Promise<never> {
     for (;;) {
       try {
-        await this.#lookAndWatch();
+        await this.#readAndWatch();
       } catch (error) {
         await this.#recover(error);
       }
@@ -84,29 +84,29 @@ export class Follower {
   }
 
   /** Returns when a consistent read is needed. */
-  async #lookAndWatch(): Promise<void> {
-    await this.#settle(await this.#effects.read());
+  async #readAndWatch(): Promise<void> {
+    await this.#actOn(await this.#effects.read());
     let resourceVersion: string | undefined;
     for (;;) {
       const began = this.#effects.now();
-      for await (const news of this.#effects.watch(resourceVersion, this.#effects.random())) {
-        this.#reached();
-        if (news.resourceVersion !== undefined) {
-          resourceVersion = news.resourceVersion;
+      for await (const update of this.#effects.watch(resourceVersion, this.#effects.random())) {
+        this.#clearError();
+        if (update.resourceVersion !== undefined) {
+          resourceVersion = update.resourceVersion;
           this.#failures = 0;
         }
-        if (news.seen !== undefined && (await this.#settle(news.seen)) === "read") return;
+        if (update.view !== undefined && (await this.#actOn(update.view)) === "read") return;
       }
-      if (this.#effects.now() - began < SHORTEST_WATCH_MS) throw new ApiTrouble("the watch was cut short");
+      if (this.#effects.now() - began < SHORTEST_WATCH_MS) throw new RequestError("the watch was cut short");
     }
   }
 
-  /** Does everything that the sighting asks for. */
-  async #settle(seen: Sighting): Promise<"wait" | "read"> {
-    this.#notice(seen);
+  /** Performs every action that the view calls for. */
+  async #actOn(view: GroupView): Promise<"wait" | "read"> {
+    this.#trackGroup(view);
     for (;;) {
-      const action = decide(this.#state, seen);
-      if (action.kind === "wait") this.#reportWaiting(seen);
+      const action = decide(this.#state, view);
+      if (action.kind === "wait") this.#logWaiting(view);
       if (action.kind === "wait" || action.kind === "read") return action.kind;
       await this.#perform(action);
       this.#state = advance(this.#state, action);
@@ -130,53 +130,54 @@ export class Follower {
     }
   }
 
-  /** What is seen after a refusal counts: the epoch may have ended meanwhile. */
+  /** A failure makes the agent read the group again before it retries: the epoch may have ended meanwhile. */
   async #lift(): Promise<void> {
     try {
       await this.#effects.lift();
     } catch (error) {
-      throw new CannotLift(reasonOf(error), { cause: error });
+      throw new LiftFailed(reasonOf(error), { cause: error });
     }
   }
 
-  #notice({ kind }: Sighting): void {
-    if (kind === "group" || kind === "uninitialised") this.#groupIs = "there";
-    if (kind !== "absent" || this.#groupIs !== "there") return;
-    this.#groupIs = "gone";
-    this.#gone.resolve();
-    this.#gone = Promise.withResolvers();
+  #trackGroup({ kind }: GroupView): void {
+    if (kind === "group" || kind === "uninitialised") this.#groupState = "exists";
+    if (kind !== "absent" || this.#groupState !== "exists") return;
+    this.#groupState = "deleted";
+    this.#deleted.resolve();
+    this.#deleted = Promise.withResolvers();
   }
 
-  #reportWaiting(seen: Sighting): void {
-    const reason = WAITING[seen.kind];
-    if (reason !== undefined && reason !== this.#waitingFor) this.#log.info(reason);
-    this.#waitingFor = reason ?? "";
+  #logWaiting(view: GroupView): void {
+    const reason = WAITING[view.kind];
+    if (reason !== undefined && reason !== this.#waitReason) this.#log.info("waiting", { reason });
+    this.#waitReason = reason ?? "";
   }
 
-  #reached(): void {
-    if (this.#trouble !== "") this.#log.info("API server answers again");
-    this.#trouble = "";
+  #clearError(): void {
+    if (this.#lastError !== "") this.#log.info("API server is reachable again");
+    this.#lastError = "";
   }
 
   async #recover(error: unknown): Promise<void> {
-    // History that the server dropped is no trouble: look again at once, but not in a tight loop.
-    const isGone = error instanceof ApiTrouble && error.status === GONE;
+    // Expired history is no error: read again at once, but not in a tight loop.
+    const isExpired = error instanceof RequestError && error.status === GONE;
     this.#failures += 1;
-    if (isGone && this.#failures === 1) return;
+    if (isExpired && this.#failures === 1) return;
     const reason = reasonOf(error);
-    const what = error instanceof CannotLift ? "cannot lift the barrier, retrying" : "API server trouble, retrying";
-    if (reason !== this.#trouble) this.#log.warn(what, { reason });
-    this.#trouble = reason;
-    const asked = error instanceof ApiTrouble ? (error.retryAfterMs ?? 0) : 0;
-    const isUnwelcome = error instanceof ApiTrouble && UNWELCOME.has(error.status) && this.#state.lifted;
-    const own = backoffDelay(isUnwelcome ? UNWELCOME_RETRY : RETRY, this.#failures, () => this.#effects.random());
-    // Everybody was told the same time to wait; up to half of it on top spreads them.
-    await this.#effects.sleep(Math.max(own, asked * (1 + this.#effects.random() / 2)));
+    const message = error instanceof LiftFailed ? "cannot lift the barrier, retrying" : "API server error, retrying";
+    if (reason !== this.#lastError) this.#log.warn(message, { reason });
+    this.#lastError = reason;
+    const retryAfterMs = error instanceof RequestError ? (error.retryAfterMs ?? 0) : 0;
+    const hasNoAccess = error instanceof RequestError && NO_ACCESS.has(error.status) && this.#state.lifted;
+    const backoff = hasNoAccess ? NO_ACCESS_RETRY : RETRY;
+    const delay = backoffDelay(backoff, this.#failures, () => this.#effects.random());
+    // All agents were told the same delay; up to half of it on top spreads them.
+    await this.#effects.sleep(Math.max(delay, retryAfterMs * (1 + this.#effects.random() / 2)));
   }
 }
 
-const WAITING: { readonly [K in Sighting["kind"]]?: string } = {
-  absent: "waiting: the group's object does not exist",
-  foreign: "waiting: the group's object belongs to another JobSet",
-  uninitialised: "waiting: the group's object has no epochs yet",
+const WAITING: { readonly [K in GroupView["kind"]]?: string } = {
+  absent: "the group's object does not exist",
+  foreign: "the group's object belongs to another JobSet",
+  uninitialised: "the group's object has no epochs yet",
 };

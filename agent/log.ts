@@ -1,5 +1,5 @@
-// One JSON line per state change. The line before an exit is the one that matters: bun's console writes before it returns, and
-// does not mind a log that nobody reads any more, which must not cost a running worker.
+// One JSON line per state change. bun's console writes synchronously, so the last line before an exit is not lost, and
+// it ignores a closed standard output, which must not end a running worker.
 
 type Fields = Readonly<Record<string, string | number | undefined>>;
 

@@ -1,25 +1,26 @@
-// The agent's process: `reprise-agent` runs the agent, `reprise-agent gate` the gate in front of the workers.
-// It never exits with 0, which would restart it without its workers, and once its workers run never because of the API server.
+// The agent's entry point: `reprise-agent` runs the agent, `reprise-agent gate` the gate in front of the workers. The
+// agent never exits with 0, which would restart it without its workers, and never because of the API server once they
+// run.
 import { file, write } from "bun";
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { reasonOf } from "../src/errors.ts";
-import { Connection } from "./api/connection.ts";
 import { GroupObject } from "./api/group-object.ts";
+import { HttpClient } from "./api/http-client.ts";
 import { Barrier, removeSocket } from "./barrier/barrier.ts";
 import { waitAtGate } from "./barrier/gate.ts";
-import { Hold } from "./barrier/hold.ts";
-import { KeptEpoch, keptBetween } from "./barrier/kept-epoch.ts";
+import { SavedEpoch, savedUntilLifted } from "./barrier/saved-epoch.ts";
+import { Watchdog } from "./barrier/watchdog.ts";
 import { type AgentConfig, readConfig } from "./config.ts";
 import { Follower } from "./follow.ts";
 import { log } from "./log.ts";
 
 /**
- * The kubelet restarts a Pod whose agent failed without any delay. An agent that can never work waits before it fails,
- * so that its Pod does not keep the node busy.
+ * The kubelet restarts a failed agent's Pod without delay. An agent that can never work waits before it exits, so that
+ * it does not keep the node busy.
  */
-const HOPELESS_MS = 10_000;
+const FATAL_EXIT_DELAY_MS = 10_000;
 
-/** Where the kubelet looks for a container's last words. */
+/** The container's termination message, which the kubelet copies into the Pod's status. */
 const TERMINATION_LOG = "/dev/termination-log";
 
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
@@ -28,23 +29,23 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** First of all: as the first process of a container, it would not even be ended by a signal without a handler. */
+/** Installed first: a signal without a handler does not even end the first process of a container. */
 function endOnSignals(): void {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      log.info("ended by a signal", { signal });
-      void tidyUp().finally(() => process.exit(128 + SIGNAL_NUMBERS[signal]));
+      log.info("received a signal, exiting", { signal });
+      void cleanUp().finally(() => process.exit(128 + SIGNAL_NUMBERS[signal]));
     });
   }
 }
 
-/** What an agent does before it ends. The epoch that it keeps stays: a signal may be the beginning of a restart in place. */
-let tidyUp = async (): Promise<void> => {};
+/** Runs before the process exits. The saved epoch stays: a signal may be the start of a restart in place. */
+let cleanUp = async (): Promise<void> => {};
 
-/** What it says is in the kubelet's log alone, and only if it fails. */
+/** Its output only appears in the kubelet's log, and only if it fails. */
 async function runGate(): Promise<void> {
   try {
-    // If anything is wrong with the environment, the agent says so.
+    // The agent reports an invalid environment.
     await waitAtGate(process.env[AGENT_ENV.podUid] ?? "");
     process.exit(0);
   } catch (error) {
@@ -54,79 +55,82 @@ async function runGate(): Promise<void> {
 }
 
 async function runAgent(): Promise<void> {
-  // A mistake in the agent must not cost a running worker either.
+  // A bug in the agent must not end a running worker.
   process.on("uncaughtException", (error) => log.warn("unexpected error", { reason: reasonOf(error) }));
   let config: AgentConfig;
   try {
     config = readConfig(process.env);
   } catch (error) {
     log.warn(reasonOf(error));
-    await sleep(HOPELESS_MS);
+    await sleep(FATAL_EXIT_DELAY_MS);
     process.exit(1);
   }
   const startedAt = Date.now();
   const { namespace, podName, jobSetName, replicatedJob, protocol, podUid, credentialsFolder } = config;
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
   const restart = (): never => process.exit(config.restartExitCode);
-  const kept = new KeptEpoch(podUid, log);
-  tidyUp = () => removeSocket(podUid);
-  const leave = async (reason: string, epoch: "keep" | "forget") => {
-    const trouble = follower.trouble || hold.trouble;
-    log.info("leaving the barrier, restarting the Pod in place", { reason, ...(trouble === "" ? {} : { trouble }) });
-    await sayInStatus(trouble === "" ? reason : `${reason}; API server: ${trouble}`);
-    await tidyUp();
-    if (epoch === "forget")
-      await kept.forget().catch((error: unknown) => log.warn("cannot forget the epoch", { reason: reasonOf(error) }));
+  const savedEpoch = new SavedEpoch(podUid, log);
+  cleanUp = () => removeSocket(podUid);
+  const leave = async (reason: string, epoch: "keep epoch" | "drop epoch") => {
+    const lastError = follower.lastError || watchdog.lastError;
+    const apiServer = lastError === "" ? {} : { apiServer: lastError };
+    log.info("leaving the barrier, restarting the Pod in place", { reason, ...apiServer });
+    await writeTerminationMessage(lastError === "" ? reason : `${reason}; API server: ${lastError}`);
+    await cleanUp();
+    if (epoch === "drop epoch")
+      await savedEpoch.remove().catch((error: unknown) => {
+        log.warn("cannot remove the saved epoch", { reason: reasonOf(error) });
+      });
     restart();
   };
   const barrier = new Barrier({
-    // A worker that had no gate to wait for may have run: the next agent must not go on with its epoch.
+    // Without a gate a worker may have run, so the next agent must not resume this epoch.
     onGateLost: (how) =>
       void (how === "ended"
-        ? leave("its gate ended before the barrier lifted", "keep")
-        : leave("its gate never came", "forget")),
+        ? leave("the gate ended before the barrier lifted", "keep epoch")
+        : leave("the gate never connected", "drop epoch")),
     log,
   });
-  const group = new GroupObject(new Connection(config.server, credentialsFolder), config);
+  const group = new GroupObject(new HttpClient(config.server, credentialsFolder), config);
   const effects = {
     read: () => group.read(),
     watch: (resourceVersion: string | undefined, random: number) => group.watch(resourceVersion, random),
-    ...keptBetween({ publish: (epoch) => group.publish(epoch), lift: () => barrier.lift() }, kept),
+    ...savedUntilLifted({ publish: (epoch) => group.publish(epoch), lift: () => barrier.lift() }, savedEpoch),
     ownPod: () => group.ownPod(),
     hasLostGroup: () => follower.hasLostGroup,
     groupGone: () => follower.groupGone(),
     restart,
-    // Here, too, a worker may have run; or the Pod is gone, and nothing of it must stay on its node.
-    giveUp: (reason: string) => leave(reason, "forget"),
+    // Here too a worker may have run; or the Pod is gone, and must leave nothing on its node.
+    giveUp: (reason: string) => leave(reason, "drop epoch"),
     sleep,
     now: () => performance.now(),
     random: Math.random,
   };
-  const follower = new Follower(config, effects, log, await kept.read());
-  const hold = new Hold(barrier, startedAt, effects);
+  const follower = new Follower(config, effects, log, await savedEpoch.read());
+  const watchdog = new Watchdog(barrier, startedAt, effects);
   void barrier.listen(podUid);
-  void hold.run();
+  void watchdog.run();
   await follower.run();
 }
 
-/** In the status of the Pod: until the kubelet has reported a container, nobody can read its log. */
-async function sayInStatus(lastWords: string): Promise<void> {
+/**
+ * The reason goes into the Pod's status, because the container's log is not readable until the kubelet has reported it.
+ */
+async function writeTerminationMessage(message: string): Promise<void> {
   try {
-    if (await file(TERMINATION_LOG).exists()) await write(TERMINATION_LOG, lastWords);
+    if (await file(TERMINATION_LOG).exists()) await write(TERMINATION_LOG, message);
   } catch {}
 }
 
-async function refuse(command: string): Promise<never> {
-  console.error(
-    `unknown command ${JSON.stringify(command)}; leave it out, or use ${JSON.stringify(AGENT.gateCommand)}`,
-  );
-  await sleep(HOPELESS_MS);
+async function rejectCommand(command: string): Promise<never> {
+  console.error(`unknown command ${JSON.stringify(command)}; use ${JSON.stringify(AGENT.gateCommand)} or none`);
+  await sleep(FATAL_EXIT_DELAY_MS);
   process.exit(1);
 }
 
-// For an end that nobody has thought of: a process with nothing left to wait for ends with this, and not with 0.
+// The exit code if the process ends in an unforeseen way; it must not be 0.
 process.exitCode = 1;
 endOnSignals();
 const command = process.argv[2];
-const ended = command === undefined ? runAgent() : command === AGENT.gateCommand ? runGate() : refuse(command);
+const ended = command === undefined ? runAgent() : command === AGENT.gateCommand ? runGate() : rejectCommand(command);
 ended.catch((error: unknown) => log.warn("unexpected error", { reason: reasonOf(error) }));

@@ -1,5 +1,5 @@
-// The agent's sockets are bun's, so their tests (*.bun.test.ts) run under bun. Each of them is a test here too, so that one
-// command runs and counts all tests.
+// The agent uses bun's sockets and files, so their tests (*.bun.test.ts) run under bun. Each appears as a test here, so
+// that one command runs and counts all tests.
 import { execFile } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bunFor, nativeArch } from "../scripts/architectures.ts";
 
-/** As for tests under node: clusters that start beside them can slow them tenfold. */
+/** As for tests under node: clusters that start at the same time can slow them tenfold. */
 const TEST_TIMEOUT_MS = 120_000;
 
 /** A whole file takes half a minute on an idle machine. */
@@ -27,13 +27,13 @@ describe.each(files)("under bun: %s", async (file) => {
     expect(result, output).toBe("passed");
   });
 
-  it("ran to its end", () => {
+  it("runs to the end", () => {
     expect(failure, output).toBeNull();
     expect(cases, output).not.toHaveLength(0);
   });
 });
 
-it("finds the tests that are for bun", () => {
+it("there are tests to run under bun", () => {
   expect(files).not.toHaveLength(0);
 });
 
@@ -59,7 +59,7 @@ async function run(file: string): Promise<Run> {
   }
 }
 
-/** Of bun's JUnit report: one element per test, empty if it passed. There is none if bun did not get that far. */
+/** Reads bun's JUnit report: one element per test, empty if it passed. It is missing if bun failed earlier. */
 function casesIn(report: string): Case[] {
   if (!existsSync(report)) return [];
   const text = readFileSync(report, "utf8");

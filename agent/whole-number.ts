@@ -1,6 +1,6 @@
 /**
- * A whole number that is written with nothing but digits. Nothing in the agent uses regular expressions, whose engine takes half a
- * MiB of every Pod.
+ * Parses a whole number of digits only. The agent uses no regular expressions: their engine costs half a MiB in every
+ * Pod.
  */
 export function wholeNumber(text: string, radix: 10 | 16 = 10): number | undefined {
   const digits = Array.from(text.toLowerCase(), (digit) => "0123456789abcdef".indexOf(digit));

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { socketOf } from "../agent/barrier/socket-name.ts";
+import { socketPath } from "../agent/barrier/gate-socket.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
@@ -159,7 +159,7 @@ async function measure(name: string, { image, command, env }: AgentContainer): P
   const gatePid = await pidOf(name, "initContainerStatuses");
   const podUid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
   const isOurs = command[0] === AGENT.binary;
-  const socket = { folder: `/proc/${gatePid}/root${dirname(socketOf(podUid))}`, file: basename(socketOf(podUid)) };
+  const socket = { folder: `/proc/${gatePid}/root${dirname(socketPath(podUid))}`, file: basename(socketPath(podUid)) };
   const target = JSON.stringify(isOurs ? socket : { port: PORT, host: "127.0.0.1" });
   const poller = spawn("nsenter", [`--net=/proc/${gatePid}/ns/net`, process.execPath, "-e", POLLER, target], {
     stdio: ["ignore", "pipe", "pipe"],

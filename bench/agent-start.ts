@@ -9,8 +9,8 @@ import { connect, createServer, type NetConnectOpts, type Socket } from "node:ne
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIFTED, socketOf } from "../agent/barrier/socket-name.ts";
-import { NodeApiServer } from "../agent/testing/node-api-server.ts";
+import { LIFTED, socketPath } from "../agent/barrier/gate-socket.ts";
+import { NodeApiClient } from "../agent/testing/node-api-client.ts";
 import { nativeArch } from "../scripts/architectures.ts";
 import { buildAgent } from "../scripts/build-agent.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
@@ -80,7 +80,7 @@ const { hostname, port: serverPort } = new URL(cluster.server);
 const CONTENDERS = {
   reprise: {
     program: buildAgent(nativeArch(), folder),
-    address: ({ podUid }) => ({ path: socketOf(podUid) }),
+    address: ({ podUid }) => ({ path: socketPath(podUid) }),
     question: "",
     yes: LIFTED,
     hook: AGENT.gateCommand,
@@ -207,7 +207,7 @@ async function launch(contender: Contender, group: Group, ...args: readonly stri
     stop: async () => {
       child.kill("SIGKILL");
       await ended;
-      rmSync(socketOf(group.podUid), { force: true });
+      rmSync(socketPath(group.podUid), { force: true });
     },
   };
 }
@@ -227,7 +227,7 @@ async function untilPublished(contender: Contender, group: Group): Promise<Memor
 
 /** Resolves when the Pod carries an attempt. */
 async function attemptOn({ name }: Group): Promise<void> {
-  const server = new NodeApiServer({ host: hostname, port: Number(serverPort) }, credentials);
+  const server = new NodeApiClient({ host: hostname, port: Number(serverPort) }, credentials);
   const path = `/api/v1/namespaces/default/pods?watch=true&fieldSelector=metadata.name%3D${name}`;
   for await (const line of lines(await server.open({ method: "GET", path }))) {
     const { metadata } = asMap(asMap(JSON.parse(line))["object"]);

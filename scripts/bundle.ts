@@ -1,11 +1,12 @@
-// Bundles the CLI: an install needs no TypeScript, and the image carries no node_modules tree.
-// Code that only some commands need becomes a chunk of its own, so that small commands start without it.
+// Bundles the CLI, so that an installation needs no TypeScript and the image no node_modules. Code that only some
+// commands need becomes a separate chunk, so that small commands start without it.
 import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
+import manifest from "../package.json" with { type: "json" };
 
 export async function bundleCli(folder: string): Promise<void> {
-  // Chunks are named by content; without this the old ones would pile up.
+  // Chunks are named by content, so old ones would accumulate.
   await rm(join(folder, "chunks"), { recursive: true, force: true });
   await build({
     entryPoints: { reprise: "src/cli/main.ts" },
@@ -15,12 +16,15 @@ export async function bundleCli(folder: string): Promise<void> {
     splitting: true,
     platform: "node",
     format: "esm",
-    target: "node22.19",
-    // Stack traces with --log-level debug name the functions of the source.
+    target: manifest.engines.node.replace(">=", "node"),
+    // Stack traces at --log-level debug show the original function names.
     keepNames: true,
-    // CommonJS dependencies call require() for Node's own modules, which an ES module does not have.
+    // CommonJS dependencies call require() for Node's own modules. ES modules have no require().
     banner: {
-      js: 'import { createRequire as bundleRequire } from "node:module"; const require = bundleRequire(import.meta.url);',
+      js: [
+        'import { createRequire as bundleRequire } from "node:module";',
+        "const require = bundleRequire(import.meta.url);",
+      ].join("\n"),
     },
     logLevel: "warning",
   });

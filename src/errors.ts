@@ -1,5 +1,5 @@
-// Every failure that a user can meet, as a table: what is said, and what the user can do about it.
-// An error is thrown once, with its cause attached, and printed once, by the command or server that owns it.
+// Every error that a user can meet, as a table: the message, and what the user can do about it. An error is thrown
+// once, with its cause attached, and printed once, by the command or server that owns it.
 
 interface Entry<P> {
   readonly message: (params: P) => string;
@@ -10,7 +10,7 @@ function entry<P>(message: (params: P) => string, fix: (params: P) => string): E
   return { message, fix };
 }
 
-/** A request that the API server answered with something other than success. */
+/** A request that the API server answered with an error. */
 interface ApiFailure {
   readonly server: string;
   readonly method: string;
@@ -21,61 +21,61 @@ interface ApiFailure {
 }
 
 function fixForStatus(status: number): string {
-  if (status === 403) return "grant this user the verb and resource named in the message";
+  if (status === 403) return "grant this user the permission named in the message";
   if (status === 404) return "check the name, and that the resource type is installed";
   if (status === 409) return "read the object again and retry";
   if (status === 429 || status >= 500) return "retry; if it persists, read the API server's log";
-  return "correct what the message names";
+  return "fix what the message names";
 }
 
-export const ERRORS = {
+const ERRORS = {
   KUBECONFIG_UNREADABLE: entry<{ file: string; reason: string }>(
     (p) => `kubeconfig ${p.file} cannot be read: ${p.reason}`,
     () => "pass --kubeconfig FILE, or set KUBECONFIG to a readable file",
   ),
   KUBECONFIG_NOT_FOUND: entry<{ searched: string }>(
-    (p) => `no cluster to talk to: ${p.searched} does not exist and this process does not run inside a cluster`,
+    (p) => `no kubeconfig: ${p.searched} does not exist, and this process does not run in a cluster`,
     () => "pass --kubeconfig FILE, or set KUBECONFIG",
   ),
   KUBECONFIG_INVALID: entry<{ file: string; field: string; problem: string }>(
     (p) => `kubeconfig ${p.file}: ${p.field} ${p.problem}`,
-    (p) => `correct ${p.field} in that file`,
+    (p) => `fix ${p.field} in that file`,
   ),
   KUBECONFIG_DANGLING: entry<{ file: string; field: string; name: string; known: readonly string[] }>(
-    (p) => `kubeconfig ${p.file}: ${p.field} names ${JSON.stringify(p.name)}, which is not in the file`,
+    (p) => `kubeconfig ${p.file}: ${p.field} refers to ${JSON.stringify(p.name)}, which is not in the file`,
     (p) => (p.known.length > 0 ? `use one of: ${p.known.join(", ")}` : "add the missing entry"),
   ),
   KUBECONFIG_REFERENCE_UNREADABLE: entry<{ file: string; field: string; path: string; reason: string }>(
-    (p) => `kubeconfig ${p.file}: ${p.field} points to ${p.path}, which cannot be read: ${p.reason}`,
-    (p) => `correct ${p.field}, or make that file readable`,
+    (p) => `kubeconfig ${p.file}: ${p.field} refers to ${p.path}, which cannot be read: ${p.reason}`,
+    (p) => `fix ${p.field}, or make that file readable`,
   ),
   TOKEN_FILE_UNREADABLE: entry<{ path: string; reason: string }>(
     (p) => `service account token ${p.path} cannot be used: ${p.reason}`,
-    () => "mount a projected service account token there, or correct tokenFile in the kubeconfig",
+    () => "mount a projected service account token there, or fix tokenFile in the kubeconfig",
   ),
   API_CREDENTIALS_FAILED: entry<{ server: string; user: string; reason: string }>(
-    (p) => `credentials of user ${p.user} for ${p.server} could not be obtained: ${p.reason}`,
-    (p) => `check the credentials of user ${p.user} in the kubeconfig (for exec: run its command by hand)`,
+    (p) => `cannot get the credentials of user ${p.user} for ${p.server}: ${p.reason}`,
+    (p) => `check the credentials of user ${p.user} in the kubeconfig (for exec, run its command by hand)`,
   ),
   API_UNREACHABLE: entry<{ server: string; reason: string }>(
-    (p) => `API server ${p.server} cannot be reached: ${p.reason}`,
-    () => "check that it runs and that clusters[].cluster.server of the kubeconfig is its address",
+    (p) => `cannot reach API server ${p.server}: ${p.reason}`,
+    () => "check that it is running, and that clusters[].cluster.server in the kubeconfig is its address",
   ),
   API_TLS_REJECTED: entry<{ server: string; reason: string }>(
     (p) => `TLS connection to API server ${p.server} failed: ${p.reason}`,
-    () => "set certificate-authority-data (and tls-server-name) of the cluster to match the server's certificate",
+    () => "set certificate-authority-data (and tls-server-name) in the kubeconfig to match the server's certificate",
   ),
   API_UNAUTHORIZED: entry<ApiFailure>(
-    (p) => `API server ${p.server} does not accept these credentials (401 on ${p.method} ${p.path})`,
-    () => "renew the token or client certificate of this user in the kubeconfig",
+    (p) => `API server ${p.server} rejected the credentials (401 on ${p.method} ${p.path})`,
+    () => "renew this user's token or client certificate in the kubeconfig",
   ),
   API_REJECTED: entry<ApiFailure>(
-    (p) => `${p.method} ${p.path} on ${p.server} answered ${p.status}${p.reason ? ` ${p.reason}` : ""}: ${p.message}`,
+    (p) => `${p.method} ${p.path} on ${p.server} failed: ${p.status}${p.reason ? ` ${p.reason}` : ""}: ${p.message}`,
     (p) => fixForStatus(p.status),
   ),
   CONFIG_UNREADABLE: entry<{ file: string; reason: string }>(
-    (p) => `config file ${p.file} cannot be read: ${p.reason}`,
-    () => "pass --config FILE with a readable file, or leave it out to use the defaults",
+    (p) => `cannot read config file ${p.file}: ${p.reason}`,
+    () => "pass a readable file with --config FILE, or omit it to use the defaults",
   ),
   CONFIG_SYNTAX: entry<{ file: string; line: number; reason: string }>(
     (p) => `${p.file}:${p.line}: not valid YAML: ${p.reason}`,
@@ -94,19 +94,19 @@ export const ERRORS = {
     (p) => p.fix,
   ),
   AGENT_ENVIRONMENT_INVALID: entry<{ problems: readonly string[] }>(
-    (p) => `the agent cannot work in this container: ${p.problems.join(", ")}`,
-    () => "leave the agent container as injection made it, and recreate the JobSet",
+    (p) => `invalid environment of the agent container: ${p.problems.join(", ")}`,
+    () => "recreate the JobSet, and do not change its injected agent container",
   ),
   PORT_UNAVAILABLE: entry<{ what: string; port: number; reason: string }>(
     (p) => `cannot listen on port ${p.port} for ${p.what}: ${p.reason}`,
-    () => "stop what uses the port, or set another one in the config file",
+    () => "stop the process that uses the port, or set another one in the config file",
   ),
   INPUT_UNREADABLE: entry<{ file: string; reason: string }>(
-    (p) => `${p.file} cannot be read: ${p.reason}`,
-    () => "pass -f FILE with a readable file or directory, or -f - for standard input",
+    (p) => `cannot read ${p.file}: ${p.reason}`,
+    () => "pass a readable file or directory with -f FILE, or -f - for standard input",
   ),
   INPUT_EMPTY: entry<{ file: string }>(
-    (p) => `${p.file} has no document in it`,
+    (p) => `${p.file} contains no documents`,
     () => "pass YAML or JSON with a JobSet",
   ),
   INPUT_SYNTAX: entry<{ file: string; document: number; line: number; reason: string }>(
@@ -119,43 +119,43 @@ export const ERRORS = {
   ),
   JOBSETS_REFUSED: entry<{ refused: number; jobSets: number }>(
     (p) => `${p.refused} of ${p.jobSets} JobSets would be refused`,
-    () => "correct what the lines above name",
+    () => "fix the problems listed above",
   ),
   JOBSET_NOT_FOUND: entry<{ namespace: string; name: string }>(
     (p) => `JobSet ${p.name} does not exist in namespace ${p.namespace}`,
-    () => 'check the name and -n NAMESPACE; "reprise status -A" lists what restarts in place',
+    () => 'check the name and -n NAMESPACE; "reprise status -A" lists all JobSets that restart in place',
   ),
   JOBSET_WITHOUT_GROUP: entry<{ namespace: string; name: string; injected: boolean; upstream: boolean }>(
     (p) =>
       p.upstream
-        ? `JobSet ${p.namespace}/${p.name} restarts in place by JobSet's own controller, which keeps its epochs`
+        ? `JobSet ${p.namespace}/${p.name} is restarted in place by JobSet's own controller`
         : p.injected
-          ? `JobSet ${p.namespace}/${p.name} is injected, but the controller has not taken it up`
+          ? `JobSet ${p.namespace}/${p.name} is injected, but the controller has not picked it up`
           : `JobSet ${p.namespace}/${p.name} does not restart in place: it was not injected when it was created`,
     (p) =>
       p.upstream
         ? `see its status: kubectl get jobset -n ${p.namespace} ${p.name} -o yaml`
         : p.injected
-          ? "ask again in a moment; if it persists, check that reprise's controller runs"
+          ? "retry in a moment; if it persists, check that the reprise controller is running"
           : 'label its namespace "reprise.dev/injection: enabled", delete the JobSet and apply it again',
   ),
   STATUS_OF_ONE_EVERYWHERE: entry<{ jobSet: string }>(
-    (p) => `one JobSet (${p.jobSet}) is in one namespace`,
-    () => "give -n NAMESPACE with a name, or -A without one",
+    (p) => `a name (${p.jobSet}) cannot be combined with -A`,
+    () => "pass -n NAMESPACE with a name, or -A without one",
   ),
   SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
     (p) => `simulation with seed ${p.seed}: ${p.problem}`,
-    () => "this is a defect of reprise, not of your cluster: report it with this command line and version",
+    () => "this is a bug in reprise, not in your cluster: report it with this command line and the version",
   ),
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
 export type ErrorParams<C extends ErrorCode> = (typeof ERRORS)[C] extends Entry<infer P> ? P : never;
 
-/** The same table, typed so that a code and its parameters are known to belong together. */
+/** The same table, typed so that a code and its parameters match. */
 const table: { readonly [C in ErrorCode]: Entry<ErrorParams<C>> } = ERRORS;
 
-/** An error with a code from the table. Its message is one line: what was wrong, where, and what to do. */
+/** An error with a code from the table. Its message is one line: what is wrong, where, and what to do. */
 export class RepriseError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C;
   readonly fix: string;
@@ -169,7 +169,7 @@ export class RepriseError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** Every problem of one config file at once; its message has one line for each. */
+/** Every problem of a config file at once, one line each. */
 export class ConfigError extends AggregateError {
   constructor(problems: readonly RepriseError[]) {
     super(problems, problems.map((problem) => problem.message).join("\n"));
@@ -177,7 +177,7 @@ export class ConfigError extends AggregateError {
   }
 }
 
-/** The text of an unknown thrown value, for use inside another error's message. */
+/** The message of an unknown thrown value, for use inside another message. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

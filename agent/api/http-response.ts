@@ -1,20 +1,23 @@
-// Reads one HTTP/1.1 response from a connection, piece by piece. As much of the protocol as API servers and the proxies in front
-// of them speak to a client that asks for no compression and no upgrade.
+// Parses one HTTP/1.1 response incrementally. It covers what API servers and the proxies in front of them send to a
+// client that asks for neither compression nor an upgrade.
 import { wholeNumber } from "../whole-number.ts";
 
-/** The next bytes, or undefined when the other side has closed. */
+/** The next bytes, or undefined once the server has closed the connection. */
 export type ByteSource = () => Promise<Uint8Array | undefined>;
 
 export interface ResponseHead {
   readonly status: number;
-  /** Names in lower case. Of a name that came twice, the last. */
+  /** Names in lower case. The last value wins for a repeated name. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** The response is not HTTP, or broke off. */
-export class ResponseBroken extends Error {}
+/** The response is not HTTP, or was cut off. */
+class MalformedResponse extends Error {}
 
-/** Longest line, and most of them in a head: far beyond what servers send, and not enough to fill an agent's memory. */
+/**
+ * Limits for the length of a line and the number of headers: far above what servers send, far below what would exhaust
+ * the agent's memory.
+ */
 const LINE_LIMIT = 16_384;
 const HEADER_LIMIT = 128;
 
@@ -30,7 +33,7 @@ export class ResponseReader {
     this.#source = source;
   }
 
-  /** Whether the response was read to its end, and the connection can take the next request. */
+  /** Whether the response was read completely and the connection can carry another request. */
   get isReusable(): boolean {
     const { headers } = this.#head ?? {};
     const isDelimited = headers !== undefined && (isChunked(headers) || headers.has("content-length"));
@@ -42,14 +45,15 @@ export class ResponseReader {
   async head(): Promise<ResponseHead> {
     const first = await this.#line();
     const status = first.startsWith("HTTP/1.") ? wholeNumber(first.slice(9, 12), 10) : undefined;
-    if (status === undefined) throw new ResponseBroken(`not an HTTP response: ${JSON.stringify(first.slice(0, 100))}`);
+    if (status === undefined)
+      throw new MalformedResponse(`not an HTTP response: ${JSON.stringify(first.slice(0, 100))}`);
     const headers = new Map<string, string>();
     for (let line = await this.#line(); line !== ""; line = await this.#line()) {
       const colon = line.indexOf(":");
       headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
-      if (headers.size > HEADER_LIMIT) throw new ResponseBroken("the response has too many headers");
+      if (headers.size > HEADER_LIMIT) throw new MalformedResponse("the response has too many headers");
     }
-    // "Go on" and "early hints" are not the answer yet.
+    // 100 Continue and 103 Early Hints come before the response.
     if (status < 200) return this.head();
     this.#head = { status, headers };
     return this.#head;
@@ -66,11 +70,11 @@ export class ResponseReader {
 
   async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) {
-      // What follows a semicolon is an extension, and nobody's.
+      // Chunk extensions follow a semicolon and are ignored.
       const size = lengthIn((await this.#line()).split(";")[0], 16);
       if (size === 0) break;
       yield* this.#exactly(size);
-      if ((await this.#line()) !== "") throw new ResponseBroken("a chunk is longer than it says");
+      if ((await this.#line()) !== "") throw new MalformedResponse("a chunk is longer than its size");
     }
     while ((await this.#line()) !== "");
   }
@@ -78,17 +82,17 @@ export class ResponseReader {
   async *#exactly(length: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let left = length; left > 0; ) {
       if (this.#unread.length === 0) await this.#more();
-      const piece = this.#unread.subarray(0, left);
-      this.#unread = this.#unread.subarray(piece.length);
-      left -= piece.length;
-      yield piece;
+      const chunk = this.#unread.subarray(0, left);
+      this.#unread = this.#unread.subarray(chunk.length);
+      left -= chunk.length;
+      yield chunk;
     }
   }
 
   async *#untilClosed(): AsyncGenerator<Uint8Array, void, undefined> {
     if (this.#unread.length > 0) yield this.#unread;
     this.#unread = EMPTY;
-    for (let piece = await this.#source(); piece !== undefined; piece = await this.#source()) yield piece;
+    for (let chunk = await this.#source(); chunk !== undefined; chunk = await this.#source()) yield chunk;
   }
 
   async #line(): Promise<string> {
@@ -99,15 +103,15 @@ export class ResponseReader {
         this.#unread = this.#unread.subarray(end + 2);
         return line;
       }
-      if (this.#unread.length > LINE_LIMIT) throw new ResponseBroken("the response has a line without an end");
+      if (this.#unread.length > LINE_LIMIT) throw new MalformedResponse("the response has a line that is too long");
       await this.#more();
     }
   }
 
   async #more(): Promise<void> {
-    const piece = await this.#source();
-    if (piece === undefined) throw new ResponseBroken("the connection was closed before the response ended");
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    const chunk = await this.#source();
+    if (chunk === undefined) throw new MalformedResponse("the connection was closed before the response ended");
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     this.#unread = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes]);
   }
 }
@@ -119,6 +123,6 @@ function isChunked(headers: ReadonlyMap<string, string>): boolean {
 function lengthIn(text: string | undefined, radix: 10 | 16): number {
   const trimmed = (text ?? "").trim();
   const length = wholeNumber(trimmed, radix);
-  if (length === undefined) throw new ResponseBroken(`not a length: ${JSON.stringify(trimmed.slice(0, 100))}`);
+  if (length === undefined) throw new MalformedResponse(`invalid length: ${JSON.stringify(trimmed.slice(0, 100))}`);
   return length;
 }

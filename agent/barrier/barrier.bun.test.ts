@@ -1,144 +1,147 @@
-// Runs under bun, whose sockets these are: see under-bun.test.ts.
+// Runs under bun, whose sockets the barrier uses: see under-bun.test.ts.
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Barrier, liftOf, removeSocket } from "./barrier.ts";
-import { waitAtGate } from "./gate.ts";
-import { socketOf, WAIT_ON } from "./socket-name.ts";
+import { eventually } from "../../test/eventually.ts";
+import { Barrier, removeSocket } from "./barrier.ts";
+import { waitAtGate, waitForLift } from "./gate.ts";
+import { KEEP_WAITING, LIFTED, socketPath } from "./gate-socket.ts";
 
 const log = { info: vi.fn(), warn: vi.fn() };
 const onGateLost = vi.fn();
 const podUids: string[] = [];
 
-/** As the gate asks. */
-const lift = (podUid: string) => liftOf(podUid, 60);
+/** Far longer than any test waits for it. */
+const GATE_TIMEOUT_SECONDS = 60;
+
+const lift = (podUid: string) => waitForLift(podUid, GATE_TIMEOUT_SECONDS);
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.clearAllMocks();
-  for (const podUid of podUids.splice(0)) rmSync(socketOf(podUid), { force: true });
+  for (const podUid of podUids.splice(0)) rmSync(socketPath(podUid), { force: true });
 });
 
 describe("the barrier", () => {
-  it("holds everybody until it lifts, then lets all of them through and everybody later", async () => {
+  it("holds every gate until it lifts, then releases all of them and every later one", async () => {
     const { podUid, barrier } = await holding();
-    let through = 0;
-    const early = [1, 2, 3].map(() => lift(podUid).then(() => through++));
-    await sleep(100);
-    expect(through).toBe(0);
+    let released = 0;
+    const early = [1, 2, 3].map(() => lift(podUid).then(() => released++));
+    await acknowledged(podUid, barrier);
+    expect(released).toBe(0);
     barrier.lift();
     await Promise.all(early);
     await lift(podUid);
   });
 
-  it("does not care what is said to it", async () => {
+  it("ignores what a gate sends", async () => {
     const { podUid, barrier } = await holding();
     const talker = await connected(podUid);
     talker.write("lifted\n".repeat(10_000));
-    await sleep(50);
+    await acknowledged(podUid, barrier);
     barrier.lift();
-    const [words] = await once(talker, "data");
-    expect(String(words)).toBe("lifted\n");
+    expect((await textFrom(talker)).replaceAll(KEEP_WAITING, "")).toBe(LIFTED);
   });
 
-  it("says when its gate is gone before it lifts, and not when it goes because of that", async () => {
+  it("reports a gate that disconnects before the barrier lifts, and not one that disconnects after", async () => {
     const { podUid, barrier } = await holding();
     const gate = await connected(podUid);
-    await sleep(50);
-    expect(onGateLost).not.toHaveBeenCalled();
+    await acknowledged(podUid, barrier);
+    onGateLost.mockClear();
     gate.destroy();
-    await sleep(50);
-    expect(onGateLost.mock.calls).toEqual([["ended"]]);
-    const next = lift(podUid);
-    await sleep(50);
+    await eventually(() => expect(onGateLost.mock.calls).toEqual([["ended"]]));
+    const next = await connected(podUid);
+    await acknowledged(podUid, barrier);
+    onGateLost.mockClear();
     barrier.lift();
-    await next;
-    await sleep(50);
-    expect(onGateLost).toHaveBeenCalledTimes(1);
-  });
-
-  it("says when no gate comes in time", async () => {
-    await holding(newPod(), 200);
-    await sleep(100);
-    expect(onGateLost).not.toHaveBeenCalled();
-    await sleep(300);
-    expect(onGateLost.mock.calls).toEqual([["never came"]]);
-  });
-
-  it("misses no gate that came, or that it no longer needs", async () => {
-    const { podUid } = await holding(newPod(), 200);
-    await connected(podUid);
-    const { barrier } = await holding(newPod(), 200);
-    barrier.lift();
-    await sleep(400);
+    await textFrom(next);
+    // A round trip after the gate is gone: the barrier has handled its disconnect by then.
+    await lift(podUid);
     expect(onGateLost).not.toHaveBeenCalled();
   });
 
-  it("leaves no socket behind when its agent tidies up", async () => {
+  it("reports a gate that never connects", async () => {
+    vi.useFakeTimers();
+    await holding();
+    vi.advanceTimersByTime(59_000);
+    expect(onGateLost).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1_000);
+    expect(onGateLost.mock.calls).toEqual([["never connected"]]);
+  });
+
+  it("does not miss a gate that connected, or one that is no longer needed", async () => {
+    vi.useFakeTimers();
+    const withGate = await holding();
+    await acknowledged(withGate.podUid, withGate.barrier);
+    const lifted = await holding();
+    lifted.barrier.lift();
+    vi.advanceTimersByTime(60_000);
+    expect(onGateLost).not.toHaveBeenCalled();
+  });
+
+  it("leaves no socket behind when its agent cleans up", async () => {
     const { podUid } = await holding();
     await removeSocket(podUid);
-    expect(existsSync(socketOf(podUid))).toBe(false);
+    expect(existsSync(socketPath(podUid))).toBe(false);
     await removeSocket(podUid);
   });
 
-  it("is open to its own user alone", async () => {
+  it("is open to its own user only", async () => {
     const { podUid } = await holding();
-    expect(statSync(socketOf(podUid)).mode & 0o022).toBe(0);
+    expect(statSync(socketPath(podUid)).mode & 0o022).toBe(0);
   });
 
-  it("takes the place of one whose agent was killed", async () => {
+  it("replaces the socket of an agent that was killed", async () => {
     const podUid = newPod();
-    const killed = spawnSync(process.execPath, [
-      "-e",
-      `require("net").createServer().listen(${JSON.stringify(socketOf(podUid))}, () => process.kill(process.pid, "SIGKILL"))`,
-    ]);
+    const listenAndDie = `require("net").createServer().listen(${JSON.stringify(socketPath(podUid))}, () =>
+      process.kill(process.pid, "SIGKILL"))`;
+    const killed = spawnSync(process.execPath, ["-e", listenAndDie]);
     expect(killed.signal).toBe("SIGKILL");
-    expect(existsSync(socketOf(podUid))).toBe(true);
+    expect(existsSync(socketPath(podUid))).toBe(true);
     const { barrier } = await holding(podUid);
     barrier.lift();
     await lift(podUid);
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it("waits for a place that is taken, and says so once", async () => {
+  it("retries while its path is taken, and logs it once", async () => {
     const podUid = newPod();
-    mkdirSync(socketOf(podUid));
+    mkdirSync(socketPath(podUid));
     const { barrier } = await holding(podUid);
-    barrier.lift();
-    await sleep(1_200);
     expect(log.warn).toHaveBeenCalledTimes(1);
-    rmdirSync(socketOf(podUid));
-    await sleep(600);
-    await lift(podUid);
+    // A second attempt before the path is free: the same reason is not logged again.
+    await barrier.listen(podUid, log.warn.mock.calls[0]?.[1]?.reason);
+    expect(log.warn).toHaveBeenCalledTimes(1);
+    rmdirSync(socketPath(podUid));
+    barrier.lift();
+    await eventually(() => lift(podUid));
   });
 });
 
 describe("the gate", () => {
-  it("waits for an agent that comes late", async () => {
+  it("waits for an agent that starts late", async () => {
     const podUid = newPod();
-    let open = false;
-    const gate = waitAtGate(podUid).then(() => {
-      open = true;
-    });
-    await sleep(100);
+    const passed = vi.fn();
+    const gate = waitAtGate(podUid).then(passed);
     const { barrier } = await holding(podUid);
-    await sleep(100);
-    expect(open).toBe(false);
+    await acknowledged(podUid, barrier);
+    expect(passed).not.toHaveBeenCalled();
     barrier.lift();
     await gate;
   });
 
-  it("fails where no agent comes", async () => {
+  it("fails if no agent starts", async () => {
     await expect(waitAtGate(newPod(), 0.1)).rejects.toThrow("no agent holds the barrier");
   });
 
-  it("fails when the agent ends, and takes other words for no", async () => {
+  it("fails when the agent ends, and accepts no other message", async () => {
     const podUid = newPod();
-    for (const words of ["", "lifted by somebody else\n", `${WAIT_ON}lifted`]) {
-      const dying = createServer((socket) => socket.end(words)).listen(socketOf(podUid));
+    for (const message of ["", "lifted by another process\n", `${KEEP_WAITING}lifted`]) {
+      const dying = createServer((socket) => socket.end(message)).listen(socketPath(podUid));
       await once(dying, "listening");
       await expect(waitAtGate(podUid)).rejects.toThrow("the agent ended before the barrier lifted");
       dying.close();
@@ -146,21 +149,18 @@ describe("the gate", () => {
     }
   });
 
-  // Bun counts the seconds of a socket in steps of about four.
-  it("fails when the agent says nothing for long, but not while it does", async () => {
+  // No fake clock reaches bun's socket timeouts. They are counted in steps of about four seconds.
+  it("fails when the agent is silent for too long, and not while the agent confirms", async () => {
     const { podUid, barrier } = await holding();
-    let failed: string | undefined;
-    const gate = waitAtGate(podUid, 8).catch((error: unknown) => {
-      failed = String(error);
-    });
-    for (let word = 0; word < 8; word += 1) {
-      await sleep(2_000);
-      barrier.waitOn();
-    }
-    expect(failed).toBeUndefined();
-    await gate;
-    expect(failed).toContain("the agent has said nothing for 8 s");
-  }, 60_000);
+    let confirmations = 0;
+    const timer = setInterval(() => {
+      barrier.keepWaiting();
+      if (++confirmations === 10) clearInterval(timer);
+    }, 1_000);
+    await expect(waitAtGate(podUid, 8)).rejects.toThrow("no message from the agent for 8 s");
+    // The gate outlived its own timeout for as long as it was confirmed.
+    expect(confirmations).toBe(10);
+  });
 });
 
 function newPod(): string {
@@ -169,15 +169,38 @@ function newPod(): string {
   return podUid;
 }
 
-async function holding(podUid: string = newPod(), gateComesMs?: number) {
-  const barrier = new Barrier({ onGateLost, log, ...(gateComesMs === undefined ? {} : { gateComesMs }) });
+async function holding(podUid: string = newPod()) {
+  const barrier = new Barrier({ onGateLost, log });
   await barrier.listen(podUid);
   return { podUid, barrier };
 }
 
 async function connected(podUid: string): Promise<Socket> {
-  const socket = connect(socketOf(podUid));
+  const socket = connect(socketPath(podUid));
   socket.on("error", () => {});
   await once(socket, "connect");
   return socket;
+}
+
+/** Resolves when the barrier has accepted this connection, and so every earlier one: it reads them in order. */
+async function acknowledged(podUid: string, barrier: Barrier): Promise<void> {
+  const socket = await connected(podUid);
+  let isConfirmed = false;
+  socket.once("data", () => {
+    isConfirmed = true;
+  });
+  while (!isConfirmed) {
+    barrier.keepWaiting();
+    await setImmediate();
+  }
+}
+
+/** Everything that the agent sends on the connection until it closes it. */
+async function textFrom(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  await once(socket, "close");
+  return text;
 }

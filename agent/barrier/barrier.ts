@@ -1,34 +1,35 @@
-// The barrier, in two processes of one container: the agent holds it, and the gate, the container's postStart hook, ends when it
-// lifts. The kubelet starts nothing else of the Pod before that hook ends. They meet at a socket that nobody outside the Pod can reach:
-// no port, no volume.
-import { connect, file, listen, type Socket } from "bun";
+// The agent's side of the barrier, and the place where it is lifted. The gate (gate.ts), a postStart hook of the same
+// container, ends when the barrier lifts, and the kubelet starts no other container before that. Agent and gate meet at
+// a Unix socket that only processes of the Pod can reach: no port, no volume.
+import { file, listen, type Socket } from "bun";
 import { reasonOf } from "../../src/errors.ts";
 import type { Log } from "../log.ts";
-import { LIFTED, socketOf, WAIT_ON } from "./socket-name.ts";
+import { KEEP_WAITING, LIFTED, socketPath } from "./gate-socket.ts";
 
-const LISTEN_AGAIN_MS = 500;
+/** Delay before another attempt to open the socket. */
+const LISTEN_RETRY_MS = 500;
 
-/** For the gate to take the answer, which it does at once. */
-const ANSWER_TAKEN_SECONDS = 10;
+/** Time for the gate to read the answer, which takes milliseconds. */
+const ANSWER_TIMEOUT_SECONDS = 10;
 
 /**
- * A kubelet that dies between the start of the agent and that of its gate comes back and starts the workers without one; with the API server away
- * nothing else would end that. Not less, because on a node with too much to do a gate comes late, and a restart would add to that.
+ * A kubelet that dies after it started the agent and before it ran the hook comes back and starts the workers without a
+ * gate. While the API server is away, only this timeout notices. No shorter: on an overloaded node the hook runs late,
+ * and a restart would add load.
  */
-const GATE_COMES_MS = 60_000;
+const GATE_TIMEOUT_MS = 60_000;
 
 interface BarrierOptions {
-  /** Nothing holds back the workers any more: the gate ended before the barrier lifted, or none ever came. */
-  readonly onGateLost: (how: "ended" | "never came") => void;
+  /** Nothing holds the workers back: the gate ended before the barrier lifted, or it never connected. */
+  readonly onGateLost: (how: "ended" | "never connected") => void;
   readonly log: Log;
-  readonly gateComesMs?: number;
 }
 
 export class Barrier {
   readonly #waiting = new Set<Socket<undefined>>();
   readonly #options: BarrierOptions;
   #lifted = false;
-  #gateCame = false;
+  #gateConnected = false;
 
   constructor(options: BarrierOptions) {
     this.#options = options;
@@ -38,103 +39,72 @@ export class Barrier {
     return this.#lifted;
   }
 
-  /** Goes on trying for as long as it fails: an agent without a barrier must not take its Pod down. */
-  async listen(podUid: string, refused = ""): Promise<void> {
-    const { log, gateComesMs = GATE_COMES_MS } = this.#options;
-    const path = socketOf(podUid);
+  /** Retries until it listens: an agent without a barrier must not take its Pod down. */
+  async listen(podUid: string, lastReason = ""): Promise<void> {
+    const { log } = this.#options;
+    const path = socketPath(podUid);
     try {
-      // The agent before this one left its socket behind: whoever restarts a Pod does not ask its processes to tidy up.
+      // The previous agent left its socket behind: a restart in place kills processes without cleanup.
       await removeSocket(podUid);
       listen<undefined>({
         unix: path,
         socket: {
-          open: (socket) => this.#welcome(socket),
-          // Whatever is said does not matter.
+          open: (socket) => this.#onConnect(socket),
+          // The gate sends nothing, and nothing that it could send matters.
           data: () => {},
-          close: (socket) => this.#left(socket),
+          close: (socket) => this.#onClose(socket),
           timeout: (socket) => socket.terminate(),
-          // Whoever waits may go away at any time.
+          // The gate may disconnect at any time.
           error: (socket) => socket.terminate(),
         },
       });
       log.info("holding the barrier");
-      setTimeout(() => this.#missGate(), gateComesMs);
+      setTimeout(() => this.#checkGateConnected(), GATE_TIMEOUT_MS);
     } catch (error) {
       const reason = reasonOf(error);
-      if (reason !== refused) log.warn("cannot listen for the gate", { reason });
-      setTimeout(() => void this.listen(podUid, reason), LISTEN_AGAIN_MS);
+      if (reason !== lastReason) log.warn("cannot listen for the gate", { reason });
+      setTimeout(() => void this.listen(podUid, reason), LISTEN_RETRY_MS);
     }
   }
 
-  /** Keeps the gate from giving up. */
-  waitOn(): void {
-    for (const socket of this.#waiting) socket.write(WAIT_ON);
+  /** Restarts the gate's timeout. */
+  keepWaiting(): void {
+    for (const socket of this.#waiting) socket.write(KEEP_WAITING);
   }
 
   lift(): void {
     this.#lifted = true;
-    for (const socket of this.#waiting) letThrough(socket);
+    for (const socket of this.#waiting) releaseGate(socket);
   }
 
-  #welcome(socket: Socket<undefined>): void {
-    this.#gateCame = true;
+  #onConnect(socket: Socket<undefined>): void {
+    this.#gateConnected = true;
     if (this.#lifted) {
-      letThrough(socket);
+      releaseGate(socket);
       return;
     }
-    // A gate says nothing, and bun would end the connection after two minutes.
+    // A gate is silent, and bun closes silent connections after two minutes.
     socket.timeout(0);
     this.#waiting.add(socket);
   }
 
-  #left(socket: Socket<undefined>): void {
+  #onClose(socket: Socket<undefined>): void {
     if (this.#waiting.delete(socket) && !this.#lifted) this.#options.onGateLost("ended");
   }
 
-  #missGate(): void {
-    if (!this.#gateCame && !this.#lifted) this.#options.onGateLost("never came");
+  #checkGateConnected(): void {
+    if (!this.#gateConnected && !this.#lifted) this.#options.onGateLost("never connected");
   }
 }
 
-/** For an agent that ends: a Pod with `hostIPC` would leave the socket on its node. */
+/** For cleanup at exit: a Pod with `hostIPC` would leave the socket on its node. */
 export async function removeSocket(podUid: string): Promise<void> {
-  await file(socketOf(podUid))
+  await file(socketPath(podUid))
     .delete()
     .catch(() => {});
 }
 
-function letThrough(socket: Socket<undefined>): void {
-  socket.timeout(ANSWER_TAKEN_SECONDS);
+function releaseGate(socket: Socket<undefined>): void {
+  socket.timeout(ANSWER_TIMEOUT_SECONDS);
   socket.end(LIFTED);
-}
-
-/** An agent held the barrier, and does so no more. */
-export class AgentLost extends Error {}
-
-/** Resolves when the barrier has lifted. Rejects when no agent holds it, or with AgentLost when it ends or is silent for too long. */
-export function liftOf(podUid: string, patienceSeconds: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    const asked = connect<undefined>({
-      unix: socketOf(podUid),
-      socket: {
-        open: (socket) => socket.timeout(patienceSeconds),
-        data: (socket, piece) => {
-          socket.timeout(patienceSeconds);
-          said += Buffer.from(piece).toString("latin1");
-          while (said.startsWith(WAIT_ON)) said = said.slice(WAIT_ON.length);
-          if (said !== LIFTED) return;
-          resolve();
-          socket.terminate();
-        },
-        close: () => reject(new AgentLost("the agent ended before the barrier lifted")),
-        timeout: (socket) => {
-          reject(new AgentLost(`the agent has said nothing for ${patienceSeconds} s`));
-          socket.terminate();
-        },
-        error: (_socket, error) => reject(error),
-      },
-    });
-    asked.catch(() => reject(new Error("no agent holds the barrier")));
-  });
 }

@@ -1,21 +1,53 @@
-// The gate's process: the agent's postStart hook. It succeeds when the barrier of its Pod has lifted, and never before. It fails when
-// the agent ends, or when nobody has confirmed for a while that the Pod may wait: as long as it runs the kubelet does nothing else for
-// the Pod and does not even delete it, so it must not run for ever. The kubelet then ends the agent, and the Pod starts anew.
-import { AgentLost, liftOf } from "./barrier.ts";
-import { GATE_PATIENCE_SECONDS } from "./socket-name.ts";
+// The gate: the agent's postStart hook, a second process in the agent's container. It succeeds only after the barrier
+// of its Pod lifts. It fails when the agent exits, or when the agent has not confirmed for a while that the Pod may
+// still wait: while the hook runs the kubelet does nothing else for the Pod, not even delete it, so the hook must end.
+// When it fails, the kubelet kills the agent and the Pod restarts in place.
+import { connect } from "bun";
+import { GATE_TIMEOUT_SECONDS, KEEP_WAITING, LIFTED, socketPath } from "./gate-socket.ts";
 
-/** Until it asks again: little, because a recovery waits for it. */
-const ASK_AGAIN_MS = 20;
+/** Delay before the next connection attempt. Short, because a recovery waits for it. */
+const RECONNECT_MS = 20;
 
-/** An agent that is not there yet will come: the kubelet starts it first, and the gate at once after it. */
-export async function waitAtGate(podUid: string, patienceSeconds = GATE_PATIENCE_SECONDS): Promise<void> {
-  const end = performance.now() + patienceSeconds * 1000;
+/** Retries while no agent listens: the kubelet starts the agent first and runs the hook right after. */
+export async function waitAtGate(podUid: string, timeoutSeconds = GATE_TIMEOUT_SECONDS): Promise<void> {
+  const deadline = performance.now() + timeoutSeconds * 1000;
   for (;;) {
     try {
-      return await liftOf(podUid, patienceSeconds);
+      return await waitForLift(podUid, timeoutSeconds);
     } catch (error) {
-      if (error instanceof AgentLost || performance.now() > end) throw error;
+      if (error instanceof AgentLost || performance.now() > deadline) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
+}
+
+/** The agent held the barrier when the gate connected, and no longer does. */
+class AgentLost extends Error {}
+
+/** Resolves when the barrier lifts. Rejects with AgentLost when the agent exits or stays silent for too long. */
+export function waitForLift(podUid: string, timeoutSeconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const connecting = connect<undefined>({
+      unix: socketPath(podUid),
+      socket: {
+        open: (socket) => socket.timeout(timeoutSeconds),
+        data: (socket, chunk) => {
+          socket.timeout(timeoutSeconds);
+          received += Buffer.from(chunk).toString("latin1");
+          while (received.startsWith(KEEP_WAITING)) received = received.slice(KEEP_WAITING.length);
+          if (received !== LIFTED) return;
+          resolve();
+          socket.terminate();
+        },
+        close: () => reject(new AgentLost("the agent ended before the barrier lifted")),
+        timeout: (socket) => {
+          reject(new AgentLost(`no message from the agent for ${timeoutSeconds} s`));
+          socket.terminate();
+        },
+        error: (_socket, error) => reject(error),
+      },
+    });
+    connecting.catch(() => reject(new Error("no agent holds the barrier")));
+  });
 }

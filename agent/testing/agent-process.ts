@@ -1,12 +1,12 @@
-// The agent as the process that runs in a Pod, for tests and the bench: started with the environment of its container,
-// observed by its log, its exit code and its barrier alone.
+// The agent as the process that runs in a Pod, for tests and benchmarks: started with its container's environment and
+// observed only through its log, its exit code and its barrier.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { AGENT_ENV } from "../../src/api/names.ts";
-import { keptEpochOf, LIFTED, socketOf, WAIT_ON } from "../barrier/socket-name.ts";
+import { KEEP_WAITING, LIFTED, savedEpochPath, socketPath } from "../barrier/gate-socket.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -25,7 +25,7 @@ export class AgentProcess implements AsyncDisposable {
   constructor(command: readonly [string, ...string[]], env: Environment) {
     this.#podUid = env[AGENT_ENV.podUid] ?? "";
     const [program, ...args] = command;
-    // No PATH and no HOME either: a container of the image has neither.
+    // A container of the image has neither PATH nor HOME.
     this.#child = spawn(program, args, { env: { ...env }, stdio: ["ignore", "pipe", "inherit"] });
     if (this.#child.stdout !== null) {
       createInterface({ input: this.#child.stdout }).on("line", (line) => this.lines.push(JSON.parse(line)));
@@ -41,8 +41,8 @@ export class AgentProcess implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** The messages so far, in order. */
-  get said(): string[] {
+  /** The log messages so far, in order. */
+  get messages(): string[] {
     return this.lines.map(({ msg }) => msg);
   }
 
@@ -57,20 +57,20 @@ export class AgentProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended;
-    // In a Pod, they go with the Pod.
-    for (const path of [socketOf(this.#podUid), keptEpochOf(this.#podUid)]) rmSync(path, { force: true });
+    // In a Pod these are deleted with the Pod.
+    for (const path of [socketPath(this.#podUid), savedEpochPath(this.#podUid)]) rmSync(path, { force: true });
   }
 }
 
-/** As the gate does. Resolves when the barrier lifts, and rejects when nobody holds it or its holder ends before. */
-export function liftOf(podUid: string): Promise<void> {
+/** Waits as the gate does. Resolves when the barrier lifts; rejects when no agent holds it or the agent ends first. */
+export function waitAtBarrier(podUid: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect(socketOf(podUid));
-    let said = "";
-    socket.on("data", (words) => {
-      said = `${said}${words}`.replaceAll(WAIT_ON, "");
-      if (said === LIFTED) resolve();
-      else if (said !== "") reject(new Error(said));
+    const socket = connect(socketPath(podUid));
+    let received = "";
+    socket.on("data", (chunk) => {
+      received = `${received}${chunk}`.replaceAll(KEEP_WAITING, "");
+      if (received === LIFTED) resolve();
+      else if (received !== "") reject(new Error(received));
     });
     socket.on("error", reject);
     socket.on("close", () => reject(new Error("the agent ended the connection")));

@@ -1,7 +1,7 @@
 // Which action the exit code of a worker requests. Read from the injected Pod template and not from the annotations:
 // the rules in the Pods take effect, and an annotation may have been edited since the Pods were created. Pure.
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
-import { codeMatcher, exitActions, FAILURE_CODES } from "../../src/validate/exit-actions.ts";
+import { codeMatcher, exitActions, FAILURE_CODES } from "../../src/policy/exit-actions.ts";
 
 /** Restart all Pods in place, recreate the Pod, or fail the JobSet. */
 export type RequestedAction = "restart" | "recreate" | "fail";

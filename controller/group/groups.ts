@@ -1,11 +1,12 @@
 // All groups of the cluster, kept up to date by the watches. Each change is routed to the group it names, and that group
 // is reconciled again. Decides nothing. A group is dropped when none of its objects exist any more. Pure.
+
+import type { Change } from "../../src/api/change.ts";
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import type { Change } from "../../src/kube/projected-cache.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 import { type Group, newGroup } from "./group.ts";
 import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "./observe.ts";

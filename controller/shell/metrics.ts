@@ -14,11 +14,11 @@ import type { Decision } from "../decide.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
 /** What is watched, as the metrics and the log call it. */
-export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
+const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
 export type Watched = (typeof WATCHED)[number];
 
 /** Numbers that are read when somebody asks for them. */
-export interface Readings {
+interface Readings {
   readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
   readonly notInjected: () => number;
   readonly queueDepth: () => number;

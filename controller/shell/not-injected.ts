@@ -1,13 +1,13 @@
 // Finds JobSets that are opted in and were created without injection: the webhook was down, or came later. They run, but
 // restart by being recreated, and nobody would notice before the first failure.
 
+import type { Change } from "../../src/api/change.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { inject } from "../../src/inject/inject.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import type { Occurrence } from "../../src/kube/events.ts";
-import type { Change } from "../../src/kube/projected-cache.ts";
 import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import type { EventReason } from "../status/event-reasons.ts";
 import { jobSetReference } from "./reconcile.ts";

@@ -1,5 +1,6 @@
 // What the controller watches: seven collections, where possible with a selector that keeps the rest of the cluster away.
 
+import type { Change } from "../../src/api/change.ts";
 import { IN_PLACE_RESTART, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { readJob } from "../../src/api/job.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
@@ -9,7 +10,6 @@ import { type Node, readNode } from "../../src/api/node.ts";
 import { readPod } from "../../src/api/pod.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { JsonObject } from "../../src/json/types.ts";
-import type { Change } from "../../src/kube/projected-cache.ts";
 import { type CollectionReader, Reflector, type ReflectorStage } from "../../src/kube/reflector.ts";
 import type { Groups } from "../group/groups.ts";
 import { JOBSET_API } from "./fenced-writes.ts";

@@ -29,7 +29,7 @@ export const LAYERS: readonly Layer[] = [
   { path: "agent", imports: [...BASE, "src/kube"] },
   { path: "src/webhook", imports: [...CORES, ...SHELL] },
   { path: "controller/stuck-pods", imports: BASE },
-  { path: "controller/group", imports: [...BASE, "src/policy", "src/validate", "controller/stuck-pods"] },
+  { path: "controller/group", imports: [...BASE, "src/policy", "controller/stuck-pods"] },
   { path: "controller/status", imports: [...BASE, "controller/stuck-pods", "controller/group"] },
   { path: "controller/escalation", imports: [...BASE, "controller/group", "controller/status"] },
   { path: "controller/rules", imports: [...BASE, "controller/group", "controller/status", "controller/escalation"] },
@@ -37,6 +37,7 @@ export const LAYERS: readonly Layer[] = [
     path: "controller/decide.ts",
     imports: [...BASE, "controller/group", "controller/status", "controller/escalation", "controller/rules"],
   },
+  { path: "controller/execute.ts", imports: [...BASE, "controller/decide.ts"] },
   {
     path: "controller/shell",
     imports: [
@@ -47,12 +48,22 @@ export const LAYERS: readonly Layer[] = [
       "controller/status",
       "controller/rules",
       "controller/decide.ts",
+      "controller/execute.ts",
     ],
   },
-  // It drives the decisions and the executor of the real programs, never their clients.
+  // It drives the real decisions, the real executor and the real cache of a watch, never a client.
   {
     path: "src/simulate",
-    imports: [...BASE, "src/policy", "agent", "controller/group", "controller/rules", "controller/decide.ts"],
+    imports: [
+      ...BASE,
+      "src/policy",
+      "src/kube",
+      "agent",
+      "controller/group",
+      "controller/rules",
+      "controller/decide.ts",
+      "controller/execute.ts",
+    ],
   },
   {
     path: "src/cli",

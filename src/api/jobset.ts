@@ -29,7 +29,7 @@ export interface ReplicatedJob {
   readonly template: Fields;
 }
 
-export interface FailurePolicy {
+interface FailurePolicy {
   readonly maxRestarts: number;
   readonly restartStrategy: string;
 }

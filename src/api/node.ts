@@ -3,7 +3,7 @@ import { asList, asMap, asText } from "../json/fields.ts";
 import { type Identity, readConditions, readIdentity } from "./metadata.ts";
 
 /** Put on a node by the node lifecycle controller when its kubelet has been silent for too long. */
-export const UNREACHABLE_TAINT = "node.kubernetes.io/unreachable";
+const UNREACHABLE_TAINT = "node.kubernetes.io/unreachable";
 
 export interface Unreachable {
   /** RFC 3339; absent when neither the taint nor the node's condition says. */

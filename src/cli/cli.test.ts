@@ -89,11 +89,13 @@ describe("reprise", SLOW, () => {
   });
 
   it.each(["20.19.5", "22.18.0"])("refuses to run on Node %s with one sentence", async (version) => {
-    const before = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });`;
+    const versions = `{ ...process.versions, node: "${version}" }`;
+    const before = `Object.defineProperty(process, "versions", { value: ${versions} });`;
+    const problem = `reprise requires Node.js 22.19 or newer, this is ${version}`;
     expect(await reprise(["version"], { before })).toEqual({
       code: 1,
       stdout: "",
-      stderr: `reprise needs Node.js 22.19 or newer and this is ${version}; install a newer Node.js or use the container image.\n`,
+      stderr: `${problem}; install a newer Node.js or use the container image\n`,
     });
   });
 
@@ -102,7 +104,8 @@ describe("reprise", SLOW, () => {
     [["version", "--sever"], `unknown option '--sever' (Did you mean --server?); see "reprise --help"`],
     [
       ["version", "--log-level", "loud"],
-      `option '--log-level <level>' argument 'loud' is invalid. Allowed choices are trace, debug, info, warn, error; see "reprise --help"`,
+      "option '--log-level <level>' argument 'loud' is invalid. " +
+        'Allowed choices are trace, debug, info, warn, error; see "reprise --help"',
     ],
   ])("answers the mistyped %j in one line", async (args, line) => {
     expect(await reprise(args)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
@@ -111,7 +114,7 @@ describe("reprise", SLOW, () => {
   it("without a command shows the help and fails", async () => {
     const { code, stdout, stderr } = await reprise([]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^Usage: [\s\S]*\nreprise: no command given; choose one of the above\n$/);
+    expect(stderr).toMatch(/^Usage: [\s\S]*\nreprise: no command given; use one of the commands above\n$/);
   });
 });
 
@@ -131,16 +134,18 @@ describe("reprise config check", SLOW, () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr.trimEnd().split("\n").sort()).toEqual([
       `reprise: ${path}:1: loglevel is not a known setting; did you mean "logLevel"?`,
-      `reprise: ${path}:3: webhook.port: expected a whole number from 1 to 65535, found "https"; write for example "port: 9443"`,
+      `reprise: ${path}:3: webhook.port: expected a whole number from 1 to 65535, found "https"; ` +
+        'write for example "port: 9443"',
     ]);
   });
 
   it("names a file that is not there", async () => {
     const path = join(folder, "nowhere.yaml");
+    const problem = `cannot read config file ${path}: ENOENT: no such file or directory, open '${path}'`;
     expect(await reprise(["config", "check", "--config", path])).toEqual({
       code: 1,
       stdout: "",
-      stderr: `reprise: config file ${path} cannot be read: ENOENT: no such file or directory, open '${path}'; pass --config FILE with a readable file, or leave it out to use the defaults\n`,
+      stderr: `reprise: ${problem}; pass a readable file with --config FILE, or omit it to use the defaults\n`,
     });
   });
 });
@@ -161,9 +166,9 @@ describe("reprise version --server", SLOW, () => {
     const { code, stderr } = await reprise(["version", "--server", "--kubeconfig", kubeconfigFor(server)]);
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(stderr).toContain(`reprise: API server ${server} cannot be reached: connect ECONNREFUSED`);
+    expect(stderr).toContain(`reprise: cannot reach API server ${server}: connect ECONNREFUSED`);
     expect(stderr).toContain(
-      "; check that it runs and that clusters[].cluster.server of the kubeconfig is its address",
+      "; check that it is running, and that clusters[].cluster.server in the kubeconfig is its address",
     );
     expect(stderr).not.toMatch(STACK);
     expect(stderr).not.toContain("secret-token");
@@ -174,7 +179,7 @@ describe("reprise version --server", SLOW, () => {
     const kubeconfig = kubeconfigFor(server);
     const { code, stderr } = await reprise(["version", "--server", "--kubeconfig", kubeconfig, "--log-level", "debug"]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^reprise: API server /);
+    expect(stderr).toMatch(/^reprise: cannot reach API server /);
     expect(stderr).toMatch(STACK);
     expect(stderr).toContain("caused by:");
   });
@@ -183,7 +188,7 @@ describe("reprise version --server", SLOW, () => {
     const kubeconfig = kubeconfigFor("https://127.0.0.1:1");
     const { code, stderr } = await reprise(["version", "--server", "--kubeconfig", kubeconfig, "--context", "prod"]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/names "prod", which is not in the file; use one of: test\n$/);
+    expect(stderr).toMatch(/refers to "prod", which is not in the file; use one of: test\n$/);
   });
 });
 

@@ -1,11 +1,11 @@
-// What a failed command prints: one line per problem, saying what to do. A stack is shown only to whoever asks for it.
+// What a failed command prints: one line per problem, with what to do. Stacks are shown only at --log-level debug.
 import { type Command, CommanderError } from "commander";
 import { showsStacks } from "../config/log-level.ts";
 import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
 import { describeError, type ErrorRecord } from "../telemetry/error-record.ts";
 import { globalOptions } from "./options.ts";
 
-/** The lines for standard error; none when nothing failed (commander throws to end after `--help`, too). */
+/** The lines for stderr; none if nothing failed (commander also throws to exit after `--help`). */
 export function failureLines(error: unknown, program: Command): string[] {
   if (error instanceof CommanderError) return usageLines(error, program.name());
   const messages = summaries(error, program.name());
@@ -22,8 +22,8 @@ function summaries(error: unknown, name: string): string[] {
 
 function usageLines(error: CommanderError, name: string): string[] {
   if (error.exitCode === 0) return [];
-  // Commander has already printed the help itself, for want of a command.
-  if (error.code === "commander.help") return [`${name}: no command given; choose one of the above`];
+  // commander has already printed the help text.
+  if (error.code === "commander.help") return [`${name}: no command given; use one of the commands above`];
   return [
     `${name}: ${oneLine(error.message)
       .replace(/^error: /, "")

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The first code to run. It checks the Node version before anything is loaded that an old Node cannot even parse, so
-// its only static import is that check.
+// The entry point. It checks the Node.js version before it loads anything that an old version cannot parse, so that
+// check is its only static import.
 import { nodeTooOld } from "./node-version.ts";
 
 const refusal = nodeTooOld(process.versions.node);

@@ -1,4 +1,4 @@
-// The options that every command understands, before or after its name.
+// Global options, accepted before or after the name of a command.
 import { type Command, Option } from "commander";
 import { LOG_LEVELS, type LogLevel } from "../config/log-level.ts";
 
@@ -12,13 +12,16 @@ export interface GlobalOptions {
 
 export function addGlobalOptions(program: Command): Command {
   return program
-    .addOption(new Option("--log-level <level>", "least severe level that is logged").choices(LOG_LEVELS))
-    .option("--config <file>", "config file; without it the defaults hold")
-    .option("--kubeconfig <file>", "kubeconfig; without it KUBECONFIG, the Pod's service account, then ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig");
+    .addOption(new Option("--log-level <level>", "log messages of this level and above").choices(LOG_LEVELS))
+    .option("--config <file>", "config file (default: built-in defaults)")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig file (default: $KUBECONFIG, the Pod's service account, or ~/.kube/config)",
+    )
+    .option("--context <name>", "kubeconfig context to use");
 }
 
-/** The global options as given on the command line of `command` or of the commands above it. */
+/** The global options as given to `command` or its parents. */
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }

@@ -1,5 +1,5 @@
-// The command line: global options and one line per command. Each command is a file of its own, which loads what it
-// needs only when it runs.
+// The command line: global options, and one line per command. Each command is a file that loads its dependencies only
+// when it runs.
 import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
 import { addConfig } from "./commands/config.ts";
@@ -12,14 +12,14 @@ import { addVersion } from "./commands/version.ts";
 import { addWebhook } from "./commands/webhook.ts";
 import { addGlobalOptions } from "./options.ts";
 
-/** `name` is what the user typed to get here. */
+/** `name` is the command that the user typed. */
 export function createProgram(name: string): Command {
   const program = new Command(name)
     .description("Kubernetes JobSets that restart in place: recover a training job without recreating its Pods.")
     .version(VERSION, "--version", "print the version of this program")
     .helpOption("-h, --help", "show help")
     .showSuggestionAfterError()
-    // Instead of printing and ending the process by itself, commander throws: errors are printed in one place.
+    // commander throws instead of printing and exiting by itself: errors are printed in one place.
     .exitOverride()
     .configureOutput({ outputError: () => {} });
   addGlobalOptions(program);

@@ -1,4 +1,4 @@
-// The bundle as users run it: another process, its output and its exit code. Used by tests only.
+// The bundled CLI as users run it: a child process with its output and exit code. For tests only.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { bundleCli } from "../../scripts/bundle.ts";
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -30,18 +30,18 @@ export class BundledCli {
     await rm(this.folder, { recursive: true });
   }
 
-  /** Writes a file beside the bundle, which is the directory that commands run in; returns its name. */
+  /** Writes a file next to the bundle, the working directory of commands. Returns its name. */
   async file(name: string, content: string): Promise<string> {
     await writeFile(join(this.folder, name), content);
     return name;
   }
 
-  async run(args: readonly string[], stdin = ""): Promise<Ended> {
+  async run(args: readonly string[], stdin = ""): Promise<CommandResult> {
     const child = spawn(process.execPath, [join(this.folder, "reprise.js"), ...args], {
       cwd: this.folder,
       env: { PATH: process.env["PATH"], HOME: this.folder },
     });
-    // A command that fails before it reads closes its end early.
+    // A command that fails before it reads closes stdin early.
     child.stdin.on("error", () => {});
     child.stdin.end(stdin);
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);

@@ -1,4 +1,4 @@
-// What the API server said no with, in the form that callers decide on: status, reason, how long to wait.
+// An error response of the API server, as callers need it: status, reason, retry delay.
 
 import { RepriseError } from "../errors.ts";
 import type { JsonObject } from "../json/types.ts";
@@ -8,17 +8,17 @@ export interface ApiAnswer {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** The body as it came; a metav1.Status when the API server itself answered. */
+  /** The raw body; a metav1.Status if the API server itself answered. */
   readonly body: string;
   readonly retryAfterHeader?: string | undefined;
 }
 
-/** Proxies answer with whole HTML pages; one line of it is enough in a message. */
+/** Proxies answer with whole HTML pages. One line of it is enough for a message. */
 const MAX_MESSAGE = 300;
 
 export class ApiError extends RepriseError<"API_UNAUTHORIZED" | "API_REJECTED"> {
   readonly status: number;
-  /** Machine-readable reason of the Status (NotFound, Conflict, Expired ...), or "" when the answer was not a Status. */
+  /** Machine-readable reason of the Status (NotFound, Conflict, Expired ...), or "" if the body was no Status. */
   readonly reason: string;
   readonly retryAfterSeconds: number | undefined;
   readonly method: string;
@@ -70,7 +70,7 @@ function readStatus(body: string): StatusDetails {
   };
 }
 
-/** The API server sends seconds; the date form of Retry-After is for caches and is ignored. */
+/** The API server sends seconds. The date form of Retry-After is ignored. */
 function seconds(header: string | undefined): number | undefined {
   return header !== undefined && /^\d+$/.test(header) ? Number(header) : undefined;
 }

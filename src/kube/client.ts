@@ -1,5 +1,6 @@
-// The one way to talk to an API server: typed calls through client-node's generated classes, plain JSON calls, and
-// streams for watches, all over the same transport. It never retries: only the caller knows what a repeat would mean.
+// The only client for the API server: typed calls through client-node's generated classes, plain JSON requests, and
+// streams for watches, all over one transport. It never retries: only the caller knows whether a request may be
+// repeated.
 
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -23,13 +24,13 @@ import { type KubeConfigSource, loadKubeConfig } from "./kubeconfig.ts";
 import { type Method, Transport } from "./transport.ts";
 
 export const MERGE_PATCH = "application/merge-patch+json";
-/** Lists of built-in types are merged by their keys, such as conditions by their type. */
+/** Merges lists of built-in types by key, for example conditions by type. */
 export const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
 export const JSON_PATCH = "application/json-patch+json";
-/** Server-side apply; JSON is YAML. */
+/** Server-side apply. JSON is valid YAML. */
 export const APPLY_PATCH = "application/apply-patch+yaml";
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
   readonly query?: Query;
@@ -54,8 +55,8 @@ export class KubeClient {
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? "default";
     this.#configuration = createConfiguration({
       baseServer: new ServerConfiguration(this.server, {}),
-      // Replacing the HTTP library, rather than client-node's dispatcher (made anew, with its own TLS connection, for
-      // every request), gives typed calls the shared pool, the rotating credentials and the same errors.
+      // Replacing the HTTP library gives typed calls the shared pool, rotating credentials and the same errors.
+      // client-node's own dispatcher would open a new TLS connection for every request.
       httpApi: wrapHttpLibrary({ send: (context) => this.#sendTyped(context) }),
     });
   }
@@ -69,7 +70,7 @@ export class KubeClient {
     return new type(this.#configuration);
   }
 
-  /** One JSON request. Throws an ApiError for any answer but success. */
+  /** One JSON request. Throws an ApiError unless the response is a success. */
   async request(method: Method, path: string, options: RequestOptions = {}): Promise<JsonObject> {
     const response = await this.#transport.send({
       method,
@@ -86,14 +87,14 @@ export class KubeClient {
     try {
       answer = JSON.parse(text);
     } catch {
-      // Handled below, together with JSON that is not an object.
+      // Handled below, together with JSON that is no object.
     }
     if (isJsonObject(answer)) return answer;
-    const reason = `${method} ${path} answered something that is not a JSON object: ${text.slice(0, 80)}`;
+    const reason = `the response to ${method} ${path} is not a JSON object: ${text.slice(0, 80)}`;
     throw new RepriseError("API_UNREACHABLE", { server: this.server, reason });
   }
 
-  /** The body of a GET as it arrives. Errors while reading are raised by the stream itself. */
+  /** The response body of a GET, as it arrives. Read errors are raised by the stream. */
   async stream(path: string, options: Pick<RequestOptions, "query" | "signal"> = {}): Promise<Readable> {
     const response = await this.#transport.send({
       method: "GET",
@@ -105,7 +106,7 @@ export class KubeClient {
     return response.body;
   }
 
-  /** Ends every connection, also those of running watches. */
+  /** Closes every connection, including those of running watches. */
   close(): Promise<void> {
     return this.#transport.close();
   }
@@ -131,8 +132,8 @@ export class KubeClient {
   async #reading<T>(body: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     try {
       const content = await body;
-      // The pool counts a connection as busy until the turn in which its answer ended is over; without this, a caller
-      // that asks again at once would open a second one.
+      // The pool counts a connection as busy until the end of the turn in which its response ended. Without this, a
+      // caller that sends its next request at once would open a second one.
       await setImmediate();
       return content;
     } catch (error) {

@@ -1,7 +1,7 @@
-// Time as the plumbing sees it: a monotonic reading and one-shot timers, so that tests and the simulator can own it.
+// The clock of this folder: a monotonic reading and one-shot timers, so that tests and the simulator can control time.
 
 export interface Clock {
-  /** Milliseconds that only ever grow; never comparable between processes. */
+  /** Monotonic milliseconds; not comparable between processes. */
   now(): number;
   /** Calls `run` once after `ms`, unless the returned function is called first. */
   after(ms: number, run: () => void): () => void;
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `ms`, or less when the signal aborts first. Never rejects: the caller looks at its own state afterwards. */
+/** Waits `ms`, or until the signal aborts. Never rejects: the caller checks its own state afterwards. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

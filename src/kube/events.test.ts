@@ -70,7 +70,7 @@ test("a repetition after the window starts a new Event", async () => {
   expect(sent.map(({ method }) => method)).toEqual(["POST", "POST"]);
 });
 
-test("a flood of different Events is cut off and counted", async () => {
+test("a flood of different Events is rate-limited, and dropped Events are counted", async () => {
   const { events, clock, sent } = recorder();
   for (let i = 0; i < 500; i++) events.record(occurrence(`note ${i}`));
   await clock.advance(100);
@@ -82,7 +82,7 @@ test("a flood of different Events is cut off and counted", async () => {
   expect(sent).toHaveLength(103);
 });
 
-test("a server in trouble is asked again a few times; then the Event is dropped and counted", async () => {
+test("a failing request is retried a few times; then the Event is dropped and counted", async () => {
   const { events, clock, sent, errors } = recorder({}, () => 503);
   events.record(occurrence());
   await clock.advance(60_000);
@@ -91,7 +91,7 @@ test("a server in trouble is asked again a few times; then the Event is dropped 
   expect(events.dropped).toBe(1);
 });
 
-test("a refused Event is dropped at once", async () => {
+test("a rejected Event is dropped at once", async () => {
   const { events, clock, sent } = recorder({}, () => 403);
   events.record(occurrence());
   await clock.advance(60_000);
@@ -99,7 +99,7 @@ test("a refused Event is dropped at once", async () => {
   expect(events.dropped).toBe(1);
 });
 
-test("a series whose Event expired on the server continues as a new Event", async () => {
+test("a series whose Event has expired on the server continues as a new Event", async () => {
   const { events, clock, sent } = recorder({}, ({ method }) => (method === "PATCH" ? 404 : 200));
   events.record(occurrence());
   await clock.advance(100);
@@ -119,7 +119,7 @@ test("stop sends the last count without waiting for the next update", async () =
   expect(sent.at(-1)?.body["series"]).toMatchObject({ count: 3 });
 });
 
-test("a note is cut to what the API accepts, between characters", async () => {
+test("a note is truncated to the API's limit, between characters", async () => {
   const { events, clock, sent } = recorder();
   events.record(occurrence("ä".repeat(2_000)));
   await clock.advance(100);

@@ -1,6 +1,5 @@
-// Tells users what happened, as events.k8s.io/v1 Events on their objects. The same thing happening again becomes a
-// series on the first Event instead of a new object. Recording never throws and never waits: an Event is a courtesy,
-// and losing one (counted) is better than delaying a recovery.
+// Records events.k8s.io/v1 Events. A repeated event becomes a series on the first Event instead of a new object.
+// Recording never throws and never waits: dropping an Event (which is counted) is better than delaying a recovery.
 
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../json/types.ts";
@@ -9,8 +8,8 @@ import { type Clock, systemClock } from "./clock.ts";
 import { microTime } from "./micro-time.ts";
 import { WorkQueue } from "./queue.ts";
 
-/** What the recorder needs of a client. */
-export interface EventClient {
+/** The part of a client that the recorder uses. */
+interface EventClient {
   request(
     method: "POST" | "PATCH",
     path: string,
@@ -32,16 +31,16 @@ export interface Occurrence {
   readonly regarding: ObjectReference;
   readonly related?: ObjectReference;
   readonly type: "Normal" | "Warning";
-  /** Why, in CamelCase: shown by kubectl in the REASON column. */
+  /** Why, in CamelCase: the REASON column of kubectl. */
   readonly reason: string;
-  /** What was done about it, in CamelCase. */
+  /** The action taken, in CamelCase. */
   readonly action: string;
-  /** For people. */
+  /** Text for users. */
   readonly note: string;
 }
 
 export interface EventLimits {
-  /** A pause longer than this starts a new Event. */
+  /** A repetition after a longer pause starts a new Event. */
   readonly windowMs: number;
   /** At most one update per series in this time. */
   readonly updateEveryMs: number;
@@ -54,23 +53,23 @@ const LIMITS: EventLimits = {
   // client-go's aggregation interval.
   windowMs: 10 * 60_000,
   updateEveryMs: 10_000,
-  // A group restart yields a handful; the burst covers a node loss that hits a few dozen groups at once.
+  // A group restart records a few Events; the burst covers a node failure that hits a few dozen groups at once.
   burst: 100,
   refillMs: 1_000,
 };
 
-/** Series remembered at a time: about 1 KB each. */
+/** Series kept in memory, about 1 KB each. */
 const MAX_SERIES = 1_000;
 /** Delivery attempts before an Event is dropped. */
 const MAX_ATTEMPTS = 5;
-/** Limits of the API: bytes of a note, characters of an object's name. */
+/** API limits: bytes of a note, characters of an object's name. */
 const MAX_NOTE_BYTES = 1024;
 const MAX_NAME = 253;
 
 interface Series {
   readonly occurrence: Occurrence;
   readonly firstTime: string;
-  /** Name of the Event object, once it exists. */
+  /** Name of the Event object, once created. */
   name: string | undefined;
   count: number;
   sentCount: number;
@@ -82,9 +81,9 @@ interface Series {
 
 export interface EventRecorderOptions {
   readonly client: EventClient;
-  /** Such as reprise.dev/controller. */
+  /** For example reprise.dev/controller. */
   readonly reportingController: string;
-  /** Such as the Pod's name. */
+  /** For example the Pod's name. */
   readonly reportingInstance: string;
   readonly onError: (error: unknown) => void;
   readonly limits?: Partial<EventLimits>;
@@ -96,7 +95,7 @@ export class EventRecorder {
   readonly #limits: EventLimits;
   readonly #clock: Clock;
   readonly #queue: WorkQueue;
-  /** In order of the last occurrence, oldest first. */
+  /** Ordered by last occurrence, oldest first. */
   readonly #series = new Map<string, Series>();
   #tokens: number;
   #refilledAt: number;
@@ -109,7 +108,7 @@ export class EventRecorder {
     this.#tokens = this.#limits.burst;
     this.#refilledAt = this.#clock.now();
     this.#queue = new WorkQueue({
-      // Events share the connection pool with everything else and must not crowd it.
+      // Events share the connection pool with all other requests and must not crowd them out.
       concurrency: 2,
       process: (key) => this.#send(key),
       onError: (_key, error) => options.onError(error),
@@ -117,7 +116,7 @@ export class EventRecorder {
     });
   }
 
-  /** Occurrences that no Event tells about. */
+  /** Events dropped before they were recorded. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -151,14 +150,14 @@ export class EventRecorder {
       sentCount: 0,
       lastTime: time,
       lastAt: now,
-      // The Event itself goes out at once; a repetition before it was sent travels with it.
+      // The Event is sent at once; a repetition before that is sent with it.
       sentAt: now,
       attempts: 0,
     });
     this.#queue.add(key);
   }
 
-  /** Sends what is still unsent, once, and ends. */
+  /** Sends everything unsent, once, and stops. */
   async stop(): Promise<void> {
     await this.#queue.stop();
     for (const [key, series] of this.#series) {
@@ -182,7 +181,7 @@ export class EventRecorder {
     this.#series.delete(key);
   }
 
-  /** Brings the Event on the server up to date with the series. Throws only what is worth another attempt. */
+  /** Creates or updates the Event on the server. Throws only errors that are worth a retry. */
   async #send(key: string): Promise<void> {
     const series = this.#series.get(key);
     if (series === undefined || series.sentCount === series.count) return;
@@ -192,13 +191,13 @@ export class EventRecorder {
     try {
       if (series.name === undefined) await this.#create(series);
       else await this.#update(series, series.name);
-      // An occurrence may have been added meanwhile; it has queued the key again.
+      // An occurrence that was recorded meanwhile has queued the key again.
       series.sentCount = count;
       series.attempts = 0;
     } catch (error) {
-      // The Event expired on the server (after an hour by default): the next attempt makes a new one.
+      // The Event expired on the server (after an hour by default): the next attempt creates a new one.
       if (series.name !== undefined && hasStatus(error, 404)) series.name = undefined;
-      else if (!worthRetrying(error) || series.attempts >= MAX_ATTEMPTS) {
+      else if (!isRetryable(error) || series.attempts >= MAX_ATTEMPTS) {
         this.#forget(key, series);
         this.#options.onError(error);
         return;
@@ -246,7 +245,7 @@ function seriesOf({ count, lastTime }: Series): JsonObject {
 }
 
 function namespaceOf({ namespace }: ObjectReference): string {
-  // Where kubectl looks for Events of cluster-scoped objects.
+  // kubectl looks here for Events of cluster-scoped objects.
   return namespace ?? "default";
 }
 
@@ -255,12 +254,12 @@ function collectionOf(regarding: ObjectReference): string {
 }
 
 function truncate(note: string): string {
-  // Cuts between characters, as the limit counts bytes.
+  // The limit counts bytes; this cuts between characters.
   const { read } = new TextEncoder().encodeInto(note, new Uint8Array(MAX_NOTE_BYTES));
   return note.slice(0, read);
 }
 
-/** Refused for what it is (invalid, forbidden, namespace going away): it would be refused again. */
-function worthRetrying(error: unknown): boolean {
+/** Invalid, forbidden, or the namespace is terminating: a retry would fail again. */
+function isRetryable(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 409 || error.status === 429 || error.status >= 500;
 }

@@ -46,7 +46,7 @@ function failure(source: KubeConfigSource): RepriseError {
   throw new Error("the kubeconfig was accepted");
 }
 
-describe("a broken kubeconfig is refused in one line that names the file, the field and the fix", () => {
+describe("an invalid kubeconfig is rejected in one line that names the file, the field and the fix", () => {
   const cases: [what: string, content: string, code: string, field: string][] = [
     ["not YAML", "a: [1\nb: }", "KUBECONFIG_UNREADABLE", "not valid YAML"],
     ["empty", "", "KUBECONFIG_INVALID", "the file"],
@@ -121,7 +121,7 @@ describe("a broken kubeconfig is refused in one line that names the file, the fi
     expect(failure({ kubeconfig: file }).message).toContain(file);
   });
 
-  test("a context asked for by name that does not exist lists the known ones", () => {
+  test("a --context that does not exist lists the known ones", () => {
     expect(failure({ kubeconfig: write("config", SOUND), context: "prod" }).fix).toBe("use one of: dev");
   });
 
@@ -131,13 +131,13 @@ describe("a broken kubeconfig is refused in one line that names the file, the fi
   });
 });
 
-test("without any kubeconfig and outside a cluster the error says what was looked for", () => {
+test("without a kubeconfig and outside a cluster, the error names the file that was looked for", () => {
   const error = failure({ root: folder });
   expect(error.code).toBe("KUBECONFIG_NOT_FOUND");
   expect(error.message).toContain(join(folder, ".kube", "config"));
 });
 
-test("of several files the first that names a thing wins, and missing ones are skipped", () => {
+test("the first file of KUBECONFIG that defines an entry wins, and missing files are skipped", () => {
   const first = write("first", SOUND);
   const second = write(
     "second",
@@ -151,7 +151,7 @@ test("of several files the first that names a thing wins, and missing ones are s
   expect(config.contexts.map(({ name }) => name)).toEqual(["dev", "other"]);
 });
 
-test("an explicit file wins over KUBECONFIG, KUBECONFIG over the Pod, the Pod over the home directory", () => {
+test("--kubeconfig wins over KUBECONFIG, then the service account, then the home directory", () => {
   const named = (port: string, name: string) => write(name, SOUND.replace("6443", port));
   mkdirSync(join(folder, ".kube"));
   named("1", ".kube/config");

@@ -1,5 +1,5 @@
-// Finds and reads the kubeconfig. The file is checked here, field by field, because a mistake in it is the first thing
-// a new user meets; what is valid goes to client-node, which owns authentication.
+// Finds and reads the kubeconfig. Every field that matters is checked here, because a mistake in the kubeconfig is
+// often the first error that a new user sees. The valid file goes to client-node, which handles authentication.
 
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -11,17 +11,17 @@ import { RepriseError, reasonOf } from "../errors.ts";
 import { TokenFileAuth, withTokenFile } from "./token.ts";
 
 export interface KubeConfigSource {
-  /** A file given by the user; it wins over everything else. */
+  /** The --kubeconfig flag. It takes precedence over everything else. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  /** Prefix of the service account directory; something other than "" only outside a container. */
+  /** Prefix of the service account directory, for tests outside a container. */
   readonly root?: string;
 }
 
 const text = z.string().min(1);
 const optionalText = z.string().nullish();
 
-/** The fields that are read; everything else in the file is left to client-node. */
+/** The fields that are checked. client-node handles the rest. */
 const clusterEntry = z.looseObject({
   name: text,
   cluster: z.looseObject({
@@ -55,12 +55,12 @@ const kubeconfigFile = z.looseObject({
 });
 type KubeconfigFile = z.infer<typeof kubeconfigFile>;
 
-/** The order of controller-runtime: what was asked for, then the environment, then the Pod, then the home directory. */
+/** The order of controller-runtime: flag, KUBECONFIG, service account of the Pod, home directory. */
 export function loadKubeConfig(source: KubeConfigSource = {}): KubeConfig {
   if (source.kubeconfig !== undefined) return fromFiles([source.kubeconfig], source.context);
   const listed = (process.env["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");
   if (listed.length > 0) {
-    // kubectl skips files of the list that do not exist; if none does, the first one is named in the error.
+    // kubectl skips listed files that do not exist. If none exists, the error names the first one.
     const present = listed.filter((file) => existsSync(file));
     return fromFiles(present.length > 0 ? present : listed.slice(0, 1), source.context);
   }
@@ -85,7 +85,7 @@ function fromServiceAccount(root: string): KubeConfig {
   return config;
 }
 
-/** Several files are merged as kubectl does it: the first one that says something wins. */
+/** Merges several files as kubectl does: the first value wins. */
 function fromFiles(files: readonly string[], context: string | undefined): KubeConfig {
   const merged = new KubeConfig();
   merged.addAuthenticator(new TokenFileAuth());
@@ -123,7 +123,7 @@ function check(file: string, content: string): KubeconfigFile {
   try {
     document = parse(content);
   } catch (error) {
-    // The first line says what and where; the excerpt that follows could show a token.
+    // The first line names the problem and the position. The excerpt after it could show a token.
     const reason = `not valid YAML: ${reasonOf(error).split("\n", 1)[0]}`;
     throw new RepriseError(
       "KUBECONFIG_UNREADABLE",
@@ -135,7 +135,7 @@ function check(file: string, content: string): KubeconfigFile {
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const field = fieldPath(issue?.path ?? []) || "the file";
-  const problem = `is wrong: ${(issue?.message ?? "unknown").replace(/^Invalid input: /, "")}`;
+  const problem = `is invalid: ${(issue?.message ?? "unknown").replace(/^Invalid input: /, "")}`;
   throw new RepriseError("KUBECONFIG_INVALID", { file, field, problem });
 }
 
@@ -145,7 +145,7 @@ function fieldPath(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** client-node knows no tokenFile; without this such a user would be anonymous. */
+/** client-node does not support tokenFile; without this the user would be anonymous. */
 function applyTokenFiles(config: KubeConfig, parsed: KubeconfigFile, file: string): void {
   for (const entry of parsed.users ?? []) {
     const path = entry.user?.tokenFile;
@@ -161,7 +161,7 @@ function firstOfEachName<T extends { readonly name: string }>(entries: readonly 
   return [...byName.values()];
 }
 
-/** Follows current-context to its cluster and user, and opens every file these name. */
+/** Follows current-context to its cluster and user, and checks every file that they reference. */
 function checkSelection(config: KubeConfig, files: string, origin: ReadonlyMap<string, string>): void {
   const selected = config.getCurrentContext();
   if (!selected) {
@@ -218,7 +218,7 @@ function checkReadable(path: string | null | undefined, file: string, field: str
   }
 }
 
-/** Without this a damaged value appears later as an OpenSSL code that names neither the file nor the field. */
+/** Otherwise a damaged value shows up later as an OpenSSL error that names neither file nor field. */
 function checkPem(base64: string | null | undefined, file: string, field: string): void {
   if (!base64 || Buffer.from(base64, "base64").includes("-----BEGIN ")) return;
   throw new RepriseError("KUBECONFIG_INVALID", { file, field, problem: "is not base64-encoded PEM" });

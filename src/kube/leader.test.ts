@@ -42,7 +42,7 @@ test("one of two candidates leads, and the other waits as long as it renews", as
   expect(store.spec).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });
 });
 
-test("a leader cut off stops leading before another takes over, counted from before its last renewal was sent", async () => {
+test("a leader that cannot renew steps down before another candidate takes over", async () => {
   let cut = false;
   const { clock, store, candidate } = electorate((who) => (cut && who === "a" ? "lost-before" : { delayMs: 1_000 }));
   const a = candidate("a");
@@ -62,7 +62,7 @@ test("a leader cut off stops leading before another takes over, counted from bef
   expect(store.spec).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
 });
 
-test("a renewal that had its effect but whose answer was lost does not extend the term", async () => {
+test("a renewal that took effect but whose response was lost does not extend the term", async () => {
   let lose = false;
   const { clock, candidate } = electorate(() => (lose ? "lost-after" : { delayMs: 10 }));
   const a = candidate("a");
@@ -72,7 +72,7 @@ test("a renewal that had its effect but whose answer was lost does not extend th
   expect(a.isLeader()).toBe(false);
 });
 
-test("stop ends the term at once, waits for its work and releases the Lease to a waiting candidate", async () => {
+test("stop ends the term at once, waits for its work, and releases the Lease to a waiting candidate", async () => {
   const { clock, store, candidate } = electorate();
   const order: string[] = [];
   const a = candidate("a", {
@@ -102,7 +102,7 @@ test("stop ends the term at once, waits for its work and releases the Lease to a
   expect(store.spec["leaseTransitions"]).toBe(1);
 });
 
-test("work that does not end in time keeps the Lease from being handed over early", async () => {
+test("work that does not end in time keeps the Lease from being released early", async () => {
   const { clock, store, candidate } = electorate();
   const a = candidate("a", { lead: () => new Promise(() => {}) });
   await clock.advance(100);
@@ -112,7 +112,7 @@ test("work that does not end in time keeps the Lease from being handed over earl
   expect(store.spec["holderIdentity"]).toBe("a");
 });
 
-test("a leader whose Lease was deleted yields, and somebody leads again", async () => {
+test("a leader whose Lease was deleted steps down, and a candidate leads again", async () => {
   const { clock, store, candidate, errors } = electorate();
   const a = candidate("a");
   await clock.advance(100);
@@ -125,7 +125,7 @@ test("a leader whose Lease was deleted yields, and somebody leads again", async 
   expect(errors).toHaveLength(1);
 });
 
-test("a term's work that fails is reported and does not end the election", async () => {
+test("a failure of a term's work is reported and does not end the election", async () => {
   const { clock, candidate, errors } = electorate();
   const a = candidate("a", { lead: () => Promise.reject(new Error("boom")) });
   await clock.advance(30_000);
@@ -133,12 +133,12 @@ test("a term's work that fails is reported and does not end the election", async
   expect(a.isLeader()).toBe(true);
 });
 
-test("durations that could let two lead at once are refused", () => {
+test("durations that could let two processes lead at once are rejected", () => {
   const timing = { leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
   expect(() => electorate().candidate("a", { timing })).toThrow(RangeError);
 });
 
-test("whatever requests are late or lost, two candidates never lead at once, and one leads after the faults end", async () => {
+test("two candidates never lead at once, whatever requests are lost, and one leads afterwards", async () => {
   const fate = fc.oneof(
     fc.constant<Fate>("lost-before"),
     fc.constant<Fate>("lost-after"),

@@ -1,13 +1,13 @@
-// Leader election on a Lease: at most one process leads at any time. A leader stops leading, by its own monotonic clock
-// counted from before its last successful renewal was sent, earlier than any other may take over. Timestamps written by
-// others are never compared with the local clock: a candidate measures how long the Lease stayed unchanged.
+// Leader election on a Lease: at most one process leads at any time. A leader stops leading before any other may take
+// over, by its own monotonic clock, counted from before its last successful renewal was sent. Timestamps of other
+// processes are never compared with the local clock: a candidate measures how long the Lease stayed unchanged.
 
 import type { JsonObject } from "../json/types.ts";
 import { hasStatus, isJsonObject } from "./api-error.ts";
 import { type Clock, pause, systemClock } from "./clock.ts";
 import { microTime } from "./micro-time.ts";
 
-/** What the election needs of a client. */
+/** The part of a client that the election uses. */
 export interface LeaseClient {
   request(
     method: "GET" | "POST" | "PUT",
@@ -17,26 +17,26 @@ export interface LeaseClient {
 }
 
 export interface LeaderTiming {
-  /** How long others wait for a silent leader. Whole seconds: that is what a Lease can say. */
+  /** How long candidates wait for a silent leader. Whole seconds, as in a Lease. */
   readonly leaseMs: number;
-  /** How long a leader may lead after its last renewal. Less than the lease; the rest absorbs clocks that run unevenly. */
+  /** How long a leader may lead after its last renewal. Shorter than the lease, to absorb clock drift. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
 
-/** The values of every Kubernetes control plane component. */
+/** The defaults of Kubernetes' own control plane. */
 const TIMING: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 export interface LeaderOptions {
   readonly client: LeaseClient;
   readonly namespace: string;
   readonly name: string;
-  /** Unique among the candidates, also across restarts of the same Pod. */
+  /** Unique among candidates, including restarts of the same Pod. */
   readonly identity: string;
-  /** The work of one term. It must end soon after the signal aborts; the next term starts only after it did. */
+  /** The work of one term. It must return soon after the signal aborts; the next term starts only after that. */
   readonly lead: (signal: AbortSignal) => Promise<void> | void;
   readonly onError: (error: unknown) => void;
-  /** A new holder was seen (ours included); "" when the Lease was released. */
+  /** Called for each new holder, this process included; "" when the Lease was released. */
   readonly onHolder?: (identity: string) => void;
   readonly timing?: LeaderTiming;
   readonly clock?: Clock;
@@ -49,7 +49,7 @@ interface Term {
   cancelExpiry: () => void;
 }
 
-/** The Lease as last read or written, and since when, by the local clock, it has been so. */
+/** The Lease as last read or written, and since when it is unchanged by the local clock. */
 interface Observation {
   readonly lease: JsonObject;
   readonly version: string;
@@ -73,7 +73,7 @@ export class LeaderElection {
     this.#timing = options.timing ?? TIMING;
     const { leaseMs, renewDeadlineMs, retryMs } = this.#timing;
     if (leaseMs % 1000 !== 0 || renewDeadlineMs >= leaseMs || retryMs >= renewDeadlineMs) {
-      throw new RangeError("leader election needs whole seconds of lease, and retry < renew deadline < lease");
+      throw new RangeError("leader election needs a lease of whole seconds, and retry < renew deadline < lease");
     }
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -84,12 +84,12 @@ export class LeaderElection {
     return this.#term !== undefined && this.#clock.now() < this.#term.validUntil;
   }
 
-  /** Who holds the Lease, as last seen; "" when nobody does or none was seen yet. */
+  /** The holder of the Lease as last seen; "" if there is none or the Lease was not read yet. */
   get holder(): string {
     return this.#observed === undefined ? "" : holderOf(this.#observed.lease);
   }
 
-  /** Aborts with the current term; already aborted for a process that does not lead. Pass it to every write. */
+  /** Aborts when the current term ends; already aborted if this process does not lead. Pass it to every write. */
   get signal(): AbortSignal {
     return this.#term !== undefined && this.isLeader() ? this.#term.abort.signal : AbortSignal.abort();
   }
@@ -98,43 +98,43 @@ export class LeaderElection {
     this.#running ??= this.#run();
   }
 
-  /** Ends the term, waits for its work, and gives the Lease back so that another candidate need not wait for it. */
+  /** Ends the term, waits for its work, and releases the Lease so that another candidate can lead at once. */
   async stop(): Promise<void> {
     const validUntil = this.#term?.validUntil ?? 0;
     this.#stop.abort();
-    this.#endTerm("the process stops");
+    this.#endTerm("the process is stopping");
     await this.#running;
-    // Work that outlives the term must not meet a successor: then the Lease is left to run out.
+    // Work that outlives the term must not run beside a successor's: in that case the Lease is left to expire.
     const settled = this.#work.then(() => true);
-    const patience = new AbortController();
-    const expired = pause(this.#clock, Math.max(0, validUntil - this.#clock.now()), patience.signal).then(() => false);
+    const timeout = new AbortController();
+    const expired = pause(this.#clock, Math.max(0, validUntil - this.#clock.now()), timeout.signal).then(() => false);
     const finished = await Promise.race([settled, expired]);
-    patience.abort();
+    timeout.abort();
     if (finished) await this.#release();
   }
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#attempt();
-      // Only candidates spread out: a leader's rhythm is part of its deadline.
+      // Only candidates use jitter: a leader's interval is part of its deadline.
       const spread = this.#term === undefined ? 1 + this.#random() / 5 : 1;
       await pause(this.#clock, this.#timing.retryMs * spread, this.#stop.signal);
     }
   }
 
   async #attempt(): Promise<void> {
-    // Nothing is gained by an answer after the term's end; a candidate waits as long as a leader would.
+    // A response after the end of the term is useless. A candidate waits as long as a leader would.
     const deadline = this.#term?.validUntil ?? this.#clock.now() + this.#timing.renewDeadlineMs;
     const abort = new AbortController();
-    const giveUp = () => abort.abort(new Error("no answer to a Lease request before the renew deadline"));
+    const giveUp = () => abort.abort(new Error("no response to a Lease request before the renew deadline"));
     const cancel = this.#clock.after(Math.max(0, deadline - this.#clock.now()), giveUp);
     try {
-      // A leader knows the Lease; reading it first would only make the renewal slower.
+      // A leader knows the Lease; reading it first would only delay the renewal.
       if (this.#term === undefined || this.#observed === undefined) await this.#read(abort.signal);
       await this.#claim(abort.signal);
     } catch (error) {
       if (!hasStatus(error, 409)) this.#options.onError(error);
-      // 404: the Lease was deleted, and the next candidate that looks may create it anew and lead.
+      // 404: the Lease was deleted, and another candidate may create it and lead.
       if (hasStatus(error, 409) || hasStatus(error, 404)) await this.#yieldUnlessHolder(abort.signal);
     } finally {
       cancel();
@@ -150,7 +150,7 @@ export class LeaderElection {
     }
   }
 
-  /** Someone else wrote in between. If it was another candidate, it leads now. */
+  /** Another process wrote the Lease. If that was another candidate, it leads now. */
   async #yieldUnlessHolder(signal: AbortSignal): Promise<void> {
     try {
       await this.#read(signal);
@@ -167,7 +167,7 @@ export class LeaderElection {
     const { client, identity } = this.#options;
     const observed = this.#observed;
     if (observed !== undefined && !this.#mayClaim(observed)) return;
-    // Before the request: the server writes later than this, so every other candidate's wait begins later, too.
+    // Taken before the request: the server writes later, so every other candidate starts to wait later, too.
     const sentAt = this.#clock.now();
     const body = this.#claimed(observed?.lease);
     const answer =
@@ -181,7 +181,7 @@ export class LeaderElection {
   #mayClaim({ lease, since }: Observation): boolean {
     const holder = holderOf(lease);
     if (holder === "" || holder === this.#options.identity) return true;
-    // The holder's own promise counts, not this candidate's setting.
+    // The holder's lease duration counts, not this candidate's.
     const duration = numberIn(lease, "leaseDurationSeconds") * 1000 || this.#timing.leaseMs;
     return this.#clock.now() - since >= duration;
   }
@@ -218,7 +218,7 @@ export class LeaderElection {
   #lead(validUntil: number): void {
     if (this.#stop.signal.aborted) return;
     const remaining = validUntil - this.#clock.now();
-    // An answer that came too late proves nothing any more.
+    // A response that came too late proves nothing.
     if (remaining <= 0) return;
     const cancelExpiry = this.#clock.after(remaining, () => this.#endTerm("the Lease was not renewed in time"));
     if (this.#term !== undefined) {
@@ -257,7 +257,7 @@ export class LeaderElection {
     try {
       await this.#options.client.request("PUT", this.#path, { body, signal: abort.signal });
     } catch (error) {
-      // A conflict means that the Lease is no longer ours to give back.
+      // A conflict means that another process holds the Lease now.
       if (!hasStatus(error, 409)) this.#options.onError(error);
     } finally {
       cancel();

@@ -1,10 +1,10 @@
-// Cuts a byte stream into lines. A line is decoded only when it is complete, so a character split over two chunks
-// stays whole, and what follows the last newline (an event cut off by a lost connection) is never delivered.
+// Splits a byte stream into lines. A line is decoded once it is complete, so characters split over two chunks stay
+// intact. Bytes after the last newline (an event cut off by a lost connection) are not delivered.
 
 const NEWLINE = 0x0a;
 
 export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  // Pieces of the unfinished line; joined once, so a line of many chunks costs linear time.
+  // Parts of the incomplete line, joined once, so that a line of many chunks costs linear time.
   let pieces: Buffer[] = [];
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

@@ -1,4 +1,4 @@
-// A whole collection, once, in pages: for commands that look and end. Whoever wants to stay up to date uses a reflector.
+// Lists a whole collection once, in pages, for commands that read and exit. To stay up to date, use a reflector.
 
 import { asList, asMap, asText } from "../json/fields.ts";
 import type { JsonObject } from "../json/types.ts";
@@ -7,7 +7,7 @@ import type { KubeClient } from "./client.ts";
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
-/** Every object of the collection, each reduced at once to what is needed of it. */
+/** Every object of the collection, each projected at once. */
 export async function listAll<T>(
   client: Pick<KubeClient, "request">,
   path: string,

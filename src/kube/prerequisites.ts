@@ -1,5 +1,5 @@
-// Keeps knowing what the cluster lacks: asks at the start, soon again while something is missing, and now and then after that,
-// because clusters are upgraded, and downgraded, under a running program. Trouble with the API server changes nothing that is known.
+// Tracks which prerequisites the cluster lacks: reads them at the start, soon again while one is missing, and from time
+// to time after that, because clusters are upgraded and downgraded. API server errors do not change what is known.
 
 import { JOBSET } from "../api/names.ts";
 import { type ClusterFacts, judgeCluster, type Lack } from "../api/prerequisites.ts";
@@ -7,22 +7,22 @@ import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { hasStatus } from "./api-error.ts";
 
-/** What asking needs of a client. */
-export interface AskingClient {
+/** The part of a client that is used. */
+interface PrerequisitesClient {
   request(method: "GET", path: string, options?: { readonly signal?: AbortSignal }): Promise<JsonObject>;
 }
 
 export interface PrerequisitesOptions {
-  readonly client: AskingClient;
+  readonly client: PrerequisitesClient;
   readonly log: Logger;
-  /** The MutatingWebhookConfiguration whose trust matters; asking needs the right to read it. */
+  /** The MutatingWebhookConfiguration whose caBundle is checked. Requires permission to read it. */
   readonly webhookConfiguration?: string;
 }
 
-/** Soon: somebody is installing what is missing, and waits. */
-const LACKING_MS = 5_000;
-/** The answer about JobSet is half a megabyte, and changes with an upgrade. */
-const COMPLETE_MS = 600_000;
+/** Short: a user is probably installing what is missing, and waits. */
+const INCOMPLETE_RECHECK_MS = 5_000;
+/** Long: the OpenAPI document of JobSet is half a megabyte and changes only with an upgrade. */
+const COMPLETE_RECHECK_MS = 600_000;
 
 export class Prerequisites {
   readonly #options: PrerequisitesOptions;
@@ -34,23 +34,23 @@ export class Prerequisites {
     this.#options = options;
   }
 
-  /** As far as is known. */
+  /** What is missing, as far as is known. */
   get lacks(): readonly Lack[] {
     return this.#lacks;
   }
 
-  /** Resolves when the cluster was asked once, whatever came of it. */
+  /** Resolves after the first attempt, whether or not it succeeded. */
   async start(): Promise<void> {
     const { client, log, webhookConfiguration } = this.#options;
     const { signal } = this.#ending;
-    let next = LACKING_MS;
+    let next = INCOMPLETE_RECHECK_MS;
     try {
       const facts = await readFacts(client, webhookConfiguration, signal);
-      this.#tell(judgeCluster(facts));
-      if (this.#lacks.length === 0) next = COMPLETE_MS;
+      this.#update(judgeCluster(facts));
+      if (this.#lacks.length === 0) next = COMPLETE_RECHECK_MS;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ err: error }, "could not ask what the cluster is able to do, trying again");
+      log.warn({ err: error }, "cannot read cluster prerequisites, retrying");
     }
     if (signal.aborted) return;
     this.#timer = setTimeout(() => void this.start(), next);
@@ -62,21 +62,21 @@ export class Prerequisites {
     clearTimeout(this.#timer);
   }
 
-  #tell(lacks: readonly Lack[]): void {
+  #update(lacks: readonly Lack[]): void {
     const { log } = this.#options;
     const known = new Set(this.#lacks.map(({ message }) => message));
     for (const { reason, message } of lacks) if (!known.has(message)) log.error({ reason }, message);
-    if (known.size > 0 && lacks.length === 0) log.info("the cluster lacks nothing any more");
+    if (known.size > 0 && lacks.length === 0) log.info("all cluster prerequisites are met");
     this.#lacks = lacks;
   }
 }
 
 async function readFacts(
-  client: AskingClient,
+  client: PrerequisitesClient,
   webhookConfiguration: string | undefined,
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
-  const ask = async (path: string): Promise<JsonObject | undefined> => {
+  const read = async (path: string): Promise<JsonObject | undefined> => {
     try {
       return await client.request("GET", path, { signal });
     } catch (error) {
@@ -84,10 +84,10 @@ async function readFacts(
       throw error;
     }
   };
-  const version = await ask("/version");
-  const jobSetApi = await ask(`/openapi/v3/apis/${JOBSET.group}/${JOBSET.version}`);
+  const version = await read("/version");
+  const jobSetApi = await read(`/openapi/v3/apis/${JOBSET.group}/${JOBSET.version}`);
   if (webhookConfiguration === undefined) return { version, jobSetApi };
   const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${webhookConfiguration}`;
-  const certManager = (await ask("/apis/cert-manager.io")) !== undefined;
-  return { version, jobSetApi, webhookConfiguration: await ask(path), certManager };
+  const certManager = (await read("/apis/cert-manager.io")) !== undefined;
+  return { version, jobSetApi, webhookConfiguration: await read(path), certManager };
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Change } from "../api/change.ts";
 import type { JsonObject } from "../json/types.ts";
-import { type Change, ProjectedCache } from "./projected-cache.ts";
+import { ProjectedCache } from "./projected-cache.ts";
 
 function object(name: string, uid: string, resourceVersion: number): JsonObject {
   return { metadata: { namespace: "ns", name, uid, resourceVersion: String(resourceVersion) }, bulk: "x".repeat(50) };
@@ -10,11 +11,11 @@ function object(name: string, uid: string, resourceVersion: number): JsonObject 
 const versionIn = (raw: JsonObject) => JSON.stringify(raw["metadata"]);
 
 function listOf<T>(cache: ProjectedCache<T>, raws: readonly JsonObject[]): Change<T>[] {
-  const sightings = raws.map((raw) => cache.see(raw));
-  return [...cache.replace(new Map(sightings.map((sighting) => [sighting.key, sighting])), new Set())];
+  const observed = raws.map((raw) => cache.observe(raw));
+  return [...cache.replace(new Map(observed.map((observed) => [observed.key, observed])), new Set())];
 }
 
-test("a list delivers only the differences to what is known", () => {
+test("a list reports only what differs from the cache", () => {
   const cache = new ProjectedCache(versionIn);
   listOf(cache, [object("same", "u1", 1), object("changed", "u2", 2), object("gone", "u3", 3)]);
   const changes = listOf(cache, [object("same", "u1", 1), object("changed", "u2", 9), object("new", "u4", 8)]);
@@ -38,12 +39,12 @@ test("an object recreated under the same name is deleted, then added", () => {
 test("the deletion of a predecessor does not remove its successor", () => {
   const cache = new ProjectedCache(versionIn);
   listOf(cache, [object("a", "new", 7)]);
-  const predecessor = cache.see(object("a", "old", 6));
+  const predecessor = cache.observe(object("a", "old", 6));
   expect([...cache.remove(predecessor, predecessor)]).toEqual([]);
   expect(cache.size).toBe(1);
 });
 
-test("an object that is known in the same version is not projected again", () => {
+test("an object is not projected again in the same version", () => {
   let projections = 0;
   const cache = new ProjectedCache(() => ++projections);
   listOf(cache, [object("a", "u", 1)]);
@@ -51,7 +52,7 @@ test("an object that is known in the same version is not projected again", () =>
   expect(projections).toBe(1);
 });
 
-test("whatever mix of events, replays and lists arrives, changes rebuild the same state and no version comes twice", () => {
+test("changes rebuild the server's state from any mix of events and lists, and no version comes twice", () => {
   const step = fc.record({
     kind: fc.constantFrom("write", "delete", "list", "replay"),
     name: fc.constantFrom("a", "b", "c"),
@@ -84,16 +85,16 @@ test("whatever mix of events, replays and lists arrives, changes rebuild the sam
           if (!server.has(name)) uids.set(name, `u${uid++}`);
           last = object(name, uids.get(name) ?? "", ++revision);
           server.set(name, last);
-          if (seen) consume(cache.upsert(cache.see(last)));
+          if (seen) consume(cache.upsert(cache.observe(last)));
           else consume(listOf(cache, [...server.values()]));
         } else if (kind === "delete") {
           const victim = server.get(name);
           if (victim === undefined) continue;
           server.delete(name);
-          if (seen) consume(cache.remove(cache.see(victim), undefined));
+          if (seen) consume(cache.remove(cache.observe(victim), undefined));
           else consume(listOf(cache, [...server.values()]));
           last = undefined;
-        } else if (kind === "replay" && last !== undefined) consume(cache.upsert(cache.see(last)));
+        } else if (kind === "replay" && last !== undefined) consume(cache.upsert(cache.observe(last)));
         else consume(listOf(cache, [...server.values()]));
       }
       consume(listOf(cache, [...server.values()]));

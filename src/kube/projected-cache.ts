@@ -1,20 +1,8 @@
-// What a reflector remembers: one projection per object, and nothing of the object itself. It turns lists and watch
-// events into changes, each distinct version of an object at most once. No I/O.
-
+// The cache of a reflector: one projection per object, and nothing of the object itself. It turns lists and watch
+// events into changes, and reports each version of an object at most once. No I/O.
+import type { Change, Subject } from "../api/change.ts";
 import type { JsonObject } from "../json/types.ts";
 import { isJsonObject } from "./api-error.ts";
-
-interface Identity {
-  /** namespace/name, or just the name of a cluster-scoped object. */
-  readonly key: string;
-  readonly uid: string;
-}
-
-export type Change<T> =
-  | (Identity & { readonly kind: "added"; readonly item: T; readonly resourceVersion: string })
-  | (Identity & { readonly kind: "updated"; readonly item: T; readonly old: T; readonly resourceVersion: string })
-  /** `item` is the object's last state: the one sent with the deletion, or the cached one if the end was not seen. */
-  | (Identity & { readonly kind: "deleted"; readonly item: T; readonly old: T });
 
 interface Entry<T> {
   readonly uid: string;
@@ -22,8 +10,8 @@ interface Entry<T> {
   readonly item: T;
 }
 
-/** One object of a list or watch, reduced to what identifies it and its projection. */
-export interface Sighting<T> extends Entry<T> {
+/** One object of a list or watch: its identity and its projection. */
+export interface Observed<T> extends Entry<T> {
   readonly key: string;
 }
 
@@ -47,16 +35,16 @@ export class ProjectedCache<T> {
     for (const { item } of this.#entries.values()) yield item;
   }
 
-  /** Projects an object, or finds the projection of the very same version. Throws what the projection throws. */
-  see(raw: JsonObject): Sighting<T> {
+  /** Projects an object, or returns the projection of the same version. Throws what the projection throws. */
+  observe(raw: JsonObject): Observed<T> {
     const { key, uid, resourceVersion } = identify(raw);
     const known = this.#entries.get(key);
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return { key, ...known };
     return { key, uid, resourceVersion, item: this.#project(raw) };
   }
 
-  /** An object that exists now. */
-  *upsert({ key, uid, resourceVersion, item }: Sighting<T>): Generator<Change<T>, void, undefined> {
+  /** Adds or updates an object. */
+  *upsert({ key, uid, resourceVersion, item }: Observed<T>): Generator<Change<T>, void, undefined> {
     const known = this.#entries.get(key);
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
     this.#entries.set(key, { uid, resourceVersion, item });
@@ -67,17 +55,20 @@ export class ProjectedCache<T> {
     else yield { kind: "added", key, uid, resourceVersion, item };
   }
 
-  /** The end of an object, with its last state if that could be read. A successor of the same name stays. */
-  *remove({ key, uid }: Identity, last: Entry<T> | undefined): Generator<Change<T>, void, undefined> {
+  /** Removes an object, with its last state if that could be projected. A successor of the same name stays. */
+  *remove({ key, uid }: Subject, last: Entry<T> | undefined): Generator<Change<T>, void, undefined> {
     const known = this.#entries.get(key);
     if (known?.uid !== uid) return;
     this.#entries.delete(key);
     yield { kind: "deleted", key, uid, item: (last ?? known).item, old: known.item };
   }
 
-  /** A complete list: what is missing in it is gone, the rest is compared. Unprojectable objects keep their old state. */
+  /**
+   * Applies a complete list: removes what is missing in it and compares the rest. Unprojectable objects keep their
+   * state.
+   */
   *replace(
-    listed: ReadonlyMap<string, Sighting<T>>,
+    listed: ReadonlyMap<string, Observed<T>>,
     unprojectable: ReadonlySet<string>,
   ): Generator<Change<T>, void, undefined> {
     for (const [key, known] of this.#entries) {
@@ -85,12 +76,12 @@ export class ProjectedCache<T> {
       this.#entries.delete(key);
       yield { kind: "deleted", key, uid: known.uid, item: known.item, old: known.item };
     }
-    for (const sighting of listed.values()) yield* this.upsert(sighting);
+    for (const observed of listed.values()) yield* this.upsert(observed);
   }
 }
 
-/** Key, UID and version of any Kubernetes object; throws when it has none. */
-export function identify(raw: JsonObject): Identity & { readonly resourceVersion: string } {
+/** Key, UID and version of a Kubernetes object. Throws if one is missing. */
+export function identify(raw: JsonObject): Subject & { readonly resourceVersion: string } {
   const metadata = raw["metadata"];
   if (isJsonObject(metadata)) {
     const { namespace, name, uid, resourceVersion } = metadata;

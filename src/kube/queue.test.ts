@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { WorkQueue, type WorkQueueOptions } from "./queue.ts";
 import { VirtualClock } from "./testing/virtual-clock.ts";
 
-/** A queue whose work is finished by hand. */
+/** A queue whose work the test completes by hand. */
 function manualQueue(options: Partial<WorkQueueOptions> = {}) {
   const clock = new VirtualClock();
   const started: { key: string; at: number }[] = [];
@@ -52,7 +52,7 @@ test("a key added while it is processed runs exactly once more, never in paralle
   expect(keys()).toEqual(["a", "a"]);
 });
 
-test("no more keys run at a time than allowed, and the rest follow in order", async () => {
+test("no more keys run at a time than the concurrency allows, and the rest follow in order", async () => {
   const { queue, open, keys, end } = manualQueue({ concurrency: 2 });
   for (const key of ["a", "b", "c", "d"]) queue.add(key);
   expect([...open.keys()]).toEqual(["a", "b"]);
@@ -63,7 +63,7 @@ test("no more keys run at a time than allowed, and the rest follow in order", as
   expect(keys()).toEqual(["a", "b", "c", "d"]);
 });
 
-test("a failing key is retried with growing delays, and success forgets its failures", async () => {
+test("a failing key is retried with backoff, and success resets the backoff", async () => {
   const { queue, clock, started, errors, end } = manualQueue({ backoff: { initialMs: 100, maxMs: 300 } });
   queue.add("a");
   await end("a", new Error("1"));
@@ -80,7 +80,7 @@ test("a failing key is retried with growing delays, and success forgets its fail
   expect(errors).toHaveLength(4);
 });
 
-test("a failing key does not hold up others", async () => {
+test("a failing key does not delay other keys", async () => {
   const { queue, keys, end } = manualQueue({ concurrency: 1 });
   queue.add("bad");
   queue.add("good");
@@ -88,7 +88,7 @@ test("a failing key does not hold up others", async () => {
   expect(keys()).toEqual(["bad", "good"]);
 });
 
-test("of several delays for a key the earliest counts", async () => {
+test("the earliest of several delays for a key wins", async () => {
   const { queue, clock, started, end } = manualQueue();
   queue.addAfter("a", 500);
   queue.addAfter("a", 200);
@@ -114,7 +114,7 @@ test("drain waits for waiting and running keys, not for delayed ones", async () 
   await queue.drain();
 });
 
-test("stop waits for running keys, and starts nothing any more", async () => {
+test("stop waits for running keys and starts no others", async () => {
   const { queue, clock, keys, end } = manualQueue({ concurrency: 1 });
   queue.add("a");
   queue.add("b");

@@ -1,11 +1,11 @@
-// Work by key: one key is never processed twice at the same time, a key added many times runs once, and a failing key
-// is retried with growing delays. The queue knows nothing about what a key means.
+// A work queue: a key is never processed twice at the same time, a key added many times runs once, and a failing key is
+// retried with backoff. The queue knows nothing about the meaning of a key.
 
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 import { type Clock, systemClock } from "./clock.ts";
 
 export interface WorkQueueOptions {
-  /** Brings the thing behind the key to its desired state. Throwing means: try again later. */
+  /** Reconciles the key. Throwing means: retry with backoff. */
   readonly process: (key: string) => Promise<void>;
   readonly onError: (key: string, error: unknown, failures: number) => void;
   readonly concurrency?: number;
@@ -14,10 +14,10 @@ export interface WorkQueueOptions {
   readonly random?: () => number;
 }
 
-/** Enough to hide the API server's latency; the decisions themselves take microseconds. */
+/** Enough to hide the API server's latency; decisions take microseconds. */
 const CONCURRENCY = 8;
 
-/** A conflict is resolved by the next watch event within milliseconds; a lasting failure costs two calls a minute. */
+/** The next watch event resolves a conflict within milliseconds; a lasting failure costs two calls a minute. */
 const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 30_000 };
 
 interface Delayed {
@@ -31,7 +31,7 @@ export class WorkQueue {
   readonly #backoff: BackoffOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Keys waiting for a free place, in order of arrival. */
+  /** Keys that wait for a free worker, in order of arrival. */
   readonly #waiting = new Set<string>();
   readonly #processing = new Set<string>();
   /** Keys added while they were being processed. */
@@ -49,12 +49,12 @@ export class WorkQueue {
     this.#random = options.random ?? Math.random;
   }
 
-  /** Keys that wait for a place now; for metrics. */
+  /** Number of waiting keys, for metrics. */
   get depth(): number {
     return this.#waiting.size + this.#again.size;
   }
 
-  /** Runs the key as soon as possible, also one that waits for a retry. */
+  /** Runs the key as soon as possible, even if it waits for a retry. */
   add(key: string): void {
     if (this.#stopped) return;
     if (this.#processing.has(key)) this.#again.add(key);
@@ -62,7 +62,7 @@ export class WorkQueue {
     this.#dispatch();
   }
 
-  /** Runs the key after `ms`. Of several delays for one key the earliest counts. */
+  /** Runs the key after `ms`. The earliest of several delays wins. */
   addAfter(key: string, ms: number): void {
     if (this.#stopped) return;
     if (ms <= 0) {
@@ -80,12 +80,12 @@ export class WorkQueue {
     this.#delayed.set(key, { dueAt, cancel });
   }
 
-  /** Resolves when nothing waits or runs. Keys with a delay do not count. */
+  /** Resolves when no key waits or runs. Delayed keys do not count. */
   drain(): Promise<void> {
     return this.#isIdle ? Promise.resolve() : this.#idle.promise;
   }
 
-  /** Takes no more work, drops what waits, and resolves when the running keys are done. */
+  /** Accepts no more keys, drops waiting ones, and resolves when the running ones are done. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { cancel } of this.#delayed.values()) cancel();

@@ -1,9 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Change } from "../api/change.ts";
 import type { JsonObject } from "../json/types.ts";
-import type { Change } from "./projected-cache.ts";
-import { Reflector, type ReflectorOptions, type ReflectorTiming } from "./reflector.ts";
+import { ApiError } from "./api-error.ts";
+import { pause } from "./clock.ts";
+import { type CollectionReader, Reflector, type ReflectorOptions, type ReflectorTiming } from "./reflector.ts";
 import { json, type ScriptedServer, scriptedServer } from "./testing/scripted-server.ts";
+import { VirtualClock } from "./testing/virtual-clock.ts";
 
 const QUICK: Partial<ReflectorTiming> = { backoff: { initialMs: 5, maxMs: 20 }, healthyMs: 10_000 };
 
@@ -24,7 +27,46 @@ function send(response: ServerResponse, type: string, object: JsonObject): void 
   response.write(`${JSON.stringify({ type, object })}\n`);
 }
 
-function reflect(server: ScriptedServer, options: Partial<ReflectorOptions<string>> = {}) {
+function eventLine(type: string, object: JsonObject): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type, object })}\n`);
+}
+
+const BOOKMARK = eventLine("BOOKMARK", { metadata: { resourceVersion: "1" } });
+
+type Watch = (signal: AbortSignal, turn: number) => AsyncIterable<Uint8Array>;
+
+/** A client without a network, so that a virtual clock controls all time. Lists are empty. */
+class InMemoryClient implements CollectionReader {
+  readonly server = "memory";
+  readonly clock = new VirtualClock();
+  readonly listedAt: number[] = [];
+  readonly watchedAt: number[] = [];
+  readonly watchedFrom: unknown[] = [];
+  readonly #watch: Watch;
+
+  constructor(watch: Watch) {
+    this.#watch = watch;
+  }
+
+  async request(): Promise<JsonObject> {
+    this.listedAt.push(this.clock.now());
+    return list(1, []);
+  }
+
+  async stream(_path: string, { query, signal }: Parameters<CollectionReader["stream"]>[1]) {
+    this.watchedAt.push(this.clock.now());
+    this.watchedFrom.push(query["resourceVersion"]);
+    return this.#watch(signal, this.watchedAt.length);
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+function reflect(server: { readonly client: CollectionReader }, options: Partial<ReflectorOptions<string>> = {}) {
   const changes: string[] = [];
   const errors: string[] = [];
   const counts = { relists: 0, reconnects: 0 };
@@ -77,7 +119,7 @@ test("a list is read page by page and delivered as a whole, then watched from it
   expect(seconds).toBeLessThanOrEqual(600);
 });
 
-test("after a lost connection the watch resumes from the last event or bookmark, without a list and without repeats", async () => {
+test("a lost watch resumes from the last event or bookmark, without a list and without repeats", async () => {
   let turn = 0;
   await using server = await scriptedServer((_request, response, url) => {
     if (!url.searchParams.has("watch")) {
@@ -142,7 +184,7 @@ test("a list that expires between two pages is taken again in one page", async (
   expect(changes).toEqual(["added ns/a@1", "added ns/b@2"]);
 });
 
-test("an unexpected error inside the stream is reported and healed by a list", async () => {
+test("an unexpected error inside the stream is reported, and a list follows", async () => {
   let lists = 0;
   await using server = await scriptedServer((_request, response, url) => {
     if (!url.searchParams.has("watch")) json(response, 200, list(++lists, []));
@@ -156,25 +198,21 @@ test("an unexpected error inside the stream is reported and healed by a list", a
   expect(errors).toEqual([expect.stringContaining("unable to decode")]);
 });
 
-test("a connection that stays open but silent is replaced, and any byte counts as life", async () => {
-  let turn = 0;
-  await using server = await scriptedServer((_request, response, url) => {
-    if (!url.searchParams.has("watch")) {
-      json(response, 200, list(1, []));
-      return;
+test("a watch that stays open but silent is replaced, and any data counts as a sign of life", async () => {
+  const idleMs = 300;
+  const client: InMemoryClient = new InMemoryClient(async function* (signal, turn) {
+    // Twelve bookmarks: longer than the idle timeout in all, but never silent for that long.
+    for (let sent = 0; turn === 1 && sent < 12; sent++) {
+      await pause(client.clock, idleMs - 1, signal);
+      yield eventLine("BOOKMARK", { metadata: { resourceVersion: String(100 + sent) } });
     }
-    turn += 1;
-    response.writeHead(200).flushHeaders();
-    if (turn !== 1) return;
-    // Twelve bookmarks, 50 ms apart: longer than the allowed silence in all, but never silent for that long.
-    let sent = 0;
-    const timer = setInterval(() => {
-      send(response, "BOOKMARK", { metadata: { resourceVersion: String(100 + sent) } });
-      if (++sent === 12) clearInterval(timer);
-    }, 50);
+    await aborted(signal);
   });
-  const { errors, counts } = reflect(server, { timing: { ...QUICK, idleMs: 300 } });
-  await vi.waitFor(() => expect(versions(server).slice(0, 2)).toEqual(["1", "111"]), 5_000);
+  const { errors, counts } = reflect({ client }, { clock: client.clock, timing: { ...QUICK, idleMs } });
+  await client.clock.advance(12 * (idleMs - 1) + idleMs - 1);
+  expect(client.watchedFrom).toEqual(["1"]);
+  await client.clock.advance(50);
+  expect(client.watchedFrom).toEqual(["1", "111"]);
   expect(counts.relists).toBe(0);
   expect(errors).toEqual([]);
 });
@@ -234,49 +272,44 @@ test("an object that cannot be projected is reported and leaves the others alone
   expect(errors).toEqual(["project: odd"]);
 });
 
-test("a server that closes every watch at once is not hammered", async () => {
-  await using server = await scriptedServer((_request, response, url) => {
-    if (!url.searchParams.has("watch")) json(response, 200, list(1, []));
-    else response.writeHead(200).end();
-  });
-  reflect(server, { timing: { healthyMs: 10_000, backoff: { initialMs: 100, maxMs: 10_000 } }, random: () => 1 });
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-  // At 0, 100, 300 and 700 ms.
-  expect(watches(server).length).toBeLessThanOrEqual(4);
-  expect(watches(server).length).toBeGreaterThanOrEqual(2);
+test("a server that closes every watch at once is retried with backoff", async () => {
+  const client = new InMemoryClient(async function* () {});
+  const timing = { healthyMs: 10_000, backoff: { initialMs: 100, maxMs: 10_000 } };
+  reflect({ client }, { clock: client.clock, timing, random: () => 1 });
+  await client.clock.advance(1_600);
+  expect(client.watchedAt).toEqual([0, 100, 300, 700, 1_500]);
 });
 
 test("a healthy watch that the server ends is resumed at once", async () => {
-  await using server = await scriptedServer((_request, response, url) => {
-    if (!url.searchParams.has("watch")) {
-      json(response, 200, list(1, []));
-      return;
-    }
-    response.writeHead(200).flushHeaders();
-    setTimeout(() => response.end(), 60);
+  const client: InMemoryClient = new InMemoryClient(async function* (signal) {
+    yield BOOKMARK;
+    await pause(client.clock, 60, signal);
   });
-  reflect(server, { timing: { healthyMs: 30, backoff: { initialMs: 60_000, maxMs: 60_000 } } });
-  await vi.waitFor(() => expect(watches(server).length).toBeGreaterThanOrEqual(3));
+  const timing = { healthyMs: 30, backoff: { initialMs: 60_000, maxMs: 60_000 } };
+  reflect({ client }, { clock: client.clock, timing });
+  await client.clock.advance(150);
+  expect(client.watchedAt).toEqual([0, 60, 120]);
 });
 
-test("a server that asks for patience gets it", async () => {
-  let first: number | undefined;
-  let second: number | undefined;
-  await using server = await scriptedServer((_request, response) => {
-    if (first === undefined) {
-      first = performance.now();
-      response.writeHead(429, { "retry-after": "1" }).end("{}");
-      return;
+test("a Retry-After delays the next request", async () => {
+  class BusyClient extends InMemoryClient {
+    override async request(): Promise<JsonObject> {
+      const page = await super.request();
+      if (this.listedAt.length > 1) return page;
+      const answer = { server: "memory", method: "GET", path: "/api/v1/pods", status: 429, body: "{}" };
+      throw new ApiError({ ...answer, retryAfterHeader: "1" });
     }
-    second ??= performance.now();
-    json(response, 200, list(1, []));
+  }
+  const client = new BusyClient(async function* (signal) {
+    yield BOOKMARK;
+    await aborted(signal);
   });
-  const { reflector } = reflect(server);
-  await reflector.whenSynced();
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(990);
+  reflect({ client }, { clock: client.clock });
+  await client.clock.advance(2_000);
+  expect(client.listedAt).toEqual([0, 1_000]);
 });
 
-test("stop ends promptly in a watch, in a list and in a pause, and delivers nothing afterwards", async () => {
+test("stop interrupts a watch, a list and a pause, and delivers nothing afterwards", async () => {
   let open: ServerResponse | undefined;
   await using server = await scriptedServer((_request, response, url) => {
     if (url.pathname.endsWith("/hang")) return;
@@ -287,18 +320,19 @@ test("stop ends promptly in a watch, in a list and in a pause, and delivers noth
       open = response;
     }
   });
-  const watching = reflect(server);
-  const listing = reflect(server, { path: "/hang" });
-  const pausing = reflect(server, { path: "/broken", timing: { backoff: { initialMs: 60_000, maxMs: 60_000 } } });
+  // Its time stands still: a stop that waited for a timer would never return.
+  const clock = new VirtualClock();
+  const watching = reflect(server, { clock });
+  const listing = reflect(server, { clock, path: "/hang" });
+  const pausing = reflect(server, { clock, path: "/broken" });
   await vi.waitFor(() => {
     expect(open).toBeDefined();
     expect(pausing.errors).toHaveLength(1);
   });
-  const started = performance.now();
   await Promise.all([watching, listing, pausing].map(({ reflector }) => reflector.stop()));
-  expect(performance.now() - started).toBeLessThan(500);
   if (open !== undefined) send(open, "ADDED", pod("late", 9));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  // A round trip: anything that the server sent before has arrived.
+  await server.client.request("GET", "/api/v1/pods");
   expect(watching.changes).toEqual([]);
   expect(watching.errors).toEqual([]);
 });

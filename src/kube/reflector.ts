@@ -1,15 +1,16 @@
-// Keeps a projected copy of one collection and tells its consumer every change exactly once. It lists in pages, watches
-// from where the list ended, resumes after any interruption, and lists again only when the server has forgotten its
-// place. It never keeps a whole object, and never gives up.
+// Keeps a projected copy of one collection and reports every change exactly once. It lists in pages, watches from the
+// list's resourceVersion, resumes after interruptions, and lists again only after its resourceVersion has expired. It
+// never keeps a whole object and never gives up.
 
+import type { Change } from "../api/change.ts";
 import type { Json, JsonObject } from "../json/types.ts";
 import { ApiError, hasStatus, isJsonObject } from "./api-error.ts";
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 import { type Clock, pause, systemClock } from "./clock.ts";
 import { lines } from "./lines.ts";
-import { type Change, identify, ProjectedCache, type Sighting } from "./projected-cache.ts";
+import { identify, type Observed, ProjectedCache } from "./projected-cache.ts";
 
-/** What the reflector needs of a client. */
+/** The part of a client that the reflector uses. */
 export interface CollectionReader {
   readonly server: string;
   request(
@@ -28,9 +29,9 @@ export type CollectionQuery = Readonly<Record<string, string | number | boolean 
 export interface ReflectorTiming {
   /** The server ends each watch after a random time in this range, so that many watches do not end together. */
   readonly watchSeconds: readonly [min: number, max: number];
-  /** Silence after which a watch counts as dead. */
+  /** A watch without data for this long counts as dead. */
   readonly idleMs: number;
-  /** A watch that lasted this long was healthy: the next failure starts with the shortest delay again. */
+  /** After a watch that lasted this long, backoff starts from the beginning. */
   readonly healthyMs: number;
   readonly backoff: BackoffOptions;
 }
@@ -38,35 +39,34 @@ export interface ReflectorTiming {
 const TIMING: ReflectorTiming = {
   // client-go's range.
   watchSeconds: [300, 600],
-  // The API server sends a bookmark about every 60 s, so two and a half of them may be late (a busy server) before a
-  // proxy or server that holds the connection but delivers nothing is suspected. A machine that vanished is noticed by
-  // TCP after 40 s. Not shorter, because bookmarks are no promise: a collection in which nothing changed since the
-  // server started gets none (seen on 1.36). Then the suspicion is wrong and costs one request, no list.
+  // The API server sends a bookmark about every 60 s, so two may be late before the connection is suspected. TCP
+  // notices a lost machine after 40 s. No shorter, because bookmarks are not guaranteed: Kubernetes 1.36 sends none for
+  // a collection that has not changed since the server started. A wrong suspicion costs one watch request, no list.
   idleMs: 150_000,
   healthyMs: 30_000,
-  // Short first delays, because a restarted API server is usually back within seconds; the cap bounds the time that
-  // the group's state is out of date after a long outage.
+  // Short first delays, because a restarted API server is usually back within seconds; the maximum bounds how long the
+  // state is stale after an outage.
   backoff: { initialMs: 200, maxMs: 10_000 },
 };
 
-/** client-go's page size: one page of Pods is some MB. */
+/** client-go's page size. A page of Pods is a few MB. */
 const PAGE_SIZE = 500;
 
-/** Where something went wrong: talking to the server, or in the code that was handed the objects. */
+/** Where an error occurred: in a request, or in the code that received the objects. */
 export type ReflectorStage = "list" | "watch" | "project" | "consume";
 
 export interface ReflectorOptions<T> {
   readonly client: CollectionReader;
-  /** The collection, e.g. /api/v1/pods or /apis/batch/v1/namespaces/team/jobs. */
+  /** The collection, for example /api/v1/pods or /apis/batch/v1/namespaces/team/jobs. */
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Picks what is kept. Must copy values, not hold on to parts of the object. */
+  /** Selects what the cache keeps. Must copy values, not reference parts of the object. */
   readonly project: (raw: JsonObject) => T;
-  /** Called in order, after the cache holds the new state. What it throws is reported and changes nothing else. */
+  /** Called in order, after the cache is updated. Errors are reported and have no other effect. */
   readonly onChange: (change: Change<T>) => void;
   readonly onError: (error: unknown, stage: ReflectorStage) => void;
-  /** For metrics: a list after the first one; a watch request after the first one. */
+  /** For metrics: called for each list and each watch request after the first. */
   readonly onRelist?: () => void;
   readonly onReconnect?: () => void;
   readonly timing?: Partial<ReflectorTiming>;
@@ -74,14 +74,14 @@ export interface ReflectorOptions<T> {
   readonly random?: () => number;
 }
 
-/** A watch that was given up because nothing came; perhaps nothing happened. */
-class Silent extends Error {
-  override readonly name = "Silent";
+/** A watch was closed because no data arrived. Perhaps nothing happened. */
+class IdleTimeout extends Error {
+  override readonly name = "IdleTimeout";
 }
 
-/** The server can no longer continue from our place; only a new list helps. */
-class PlaceLost extends Error {
-  override readonly name = "PlaceLost";
+/** The server cannot resume from our resourceVersion. Only a new list helps. */
+class ResourceVersionExpired extends Error {
+  override readonly name = "ResourceVersionExpired";
 }
 
 export class Reflector<T> {
@@ -93,10 +93,10 @@ export class Reflector<T> {
   readonly #whenSynced = Promise.withResolvers<void>();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
-  /** Ends the request in flight, and nothing else. */
+  /** Aborts only the request in flight. */
   #attempt = new AbortController();
   #synced = false;
-  /** Where the next watch begins; undefined means that a list is needed. */
+  /** Where the next watch starts; undefined if a list is needed. */
   #resourceVersion: string | undefined;
   #pageSize = PAGE_SIZE;
   #lists = 0;
@@ -136,7 +136,7 @@ export class Reflector<T> {
     this.#running ??= this.#run();
   }
 
-  /** Nothing is delivered after this returns. */
+  /** No change is reported after this resolves. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#attempt.abort();
@@ -157,18 +157,18 @@ export class Reflector<T> {
         await this.#watch(this.#resourceVersion);
       } catch (error) {
         if (this.#stopped) return;
-        if (error instanceof PlaceLost || hasStatus(error, 410)) {
-          // A list that expired between two pages would expire again: take the next one in a single page.
+        if (error instanceof ResourceVersionExpired || hasStatus(error, 410)) {
+          // A list that expired between two pages would expire again: request the next one as a single page.
           this.#pageSize = stage === "list" ? 0 : PAGE_SIZE;
           this.#resourceVersion = undefined;
-        } else if (!(error instanceof Silent)) {
+        } else if (!(error instanceof IdleTimeout)) {
           this.#options.onError(error, stage);
         }
         minimumDelay = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
       }
       if (watchingSince !== undefined && this.#clock.now() - watchingSince >= this.#timing.healthyMs) failures = 0;
       else failures += 1;
-      // A healthy watch that ended resumes at once; anything shorter waits, however politely it was closed.
+      // A healthy watch that ended resumes at once. A shorter one waits, even if it was closed cleanly.
       const delay = failures === 0 ? 0 : backoffDelay(this.#timing.backoff, failures, this.#random);
       await pause(this.#clock, Math.max(minimumDelay, delay), this.#stop.signal);
     }
@@ -178,11 +178,11 @@ export class Reflector<T> {
     return this.#stop.signal.aborted;
   }
 
-  /** A consistent list (no resourceVersion: never older than anything seen before). Returns where to watch from. */
+  /** A consistent list (no resourceVersion: at least as new as anything seen before). Returns where to watch from. */
   async #list(): Promise<string> {
     this.#lists += 1;
     if (this.#lists > 1) this.#options.onRelist?.();
-    const listed = new Map<string, Sighting<T>>();
+    const listed = new Map<string, Observed<T>>();
     const unprojectable = new Set<string>();
     let resourceVersion: string;
     let next: string | undefined;
@@ -196,9 +196,9 @@ export class Reflector<T> {
       next = position.next;
       for (const raw of objects(page["items"])) {
         const { key } = identify(raw);
-        const sighting = this.#see(raw);
-        if (sighting === undefined) unprojectable.add(key);
-        else listed.set(key, sighting);
+        const observed = this.#observe(raw);
+        if (observed === undefined) unprojectable.add(key);
+        else listed.set(key, observed);
       }
     } while (next !== undefined && !this.#stopped);
     if (this.#stopped) throw this.#stop.signal.reason;
@@ -210,13 +210,13 @@ export class Reflector<T> {
     return resourceVersion;
   }
 
-  /** Returns when the server ends the watch in its own time. */
+  /** Returns when the server ends the watch. */
   async #watch(resourceVersion: string): Promise<void> {
     this.#watches += 1;
     if (this.#watches > 1) this.#options.onReconnect?.();
     const [min, max] = this.#timing.watchSeconds;
     const attempt = this.#attempt;
-    const idle = () => attempt.abort(new Silent(`no bytes for ${this.#timing.idleMs} ms`));
+    const idle = () => attempt.abort(new IdleTimeout(`no data for ${this.#timing.idleMs} ms`));
     let cancelIdle = this.#clock.after(this.#timing.idleMs, idle);
     const restartIdle = () => {
       cancelIdle();
@@ -233,13 +233,13 @@ export class Reflector<T> {
         },
         signal: attempt.signal,
       });
-      for await (const line of lines(noticing(body, restartIdle))) {
-        // Lines already received may be left when stop() is called.
+      for await (const line of lines(onEachChunk(body, restartIdle))) {
+        // Lines may already be buffered when stop() is called.
         if (this.#stopped) return;
         this.#ingest(line);
       }
     } catch (error) {
-      // The stream reports an abort as its own failure; the reason given above says more.
+      // The stream reports the abort as its own error; the abort reason is more precise.
       if (attempt.signal.aborted && !this.#stopped) throw attempt.signal.reason;
       throw error;
     } finally {
@@ -257,19 +257,19 @@ export class Reflector<T> {
       case "ERROR":
         throw this.#streamError(object);
       case "DELETED":
-        this.#deliver(this.#cache.remove(identify(object), this.#see(object)));
+        this.#deliver(this.#cache.remove(identify(object), this.#observe(object)));
         break;
       default: {
-        const sighting = this.#see(object);
-        if (sighting !== undefined) this.#deliver(this.#cache.upsert(sighting));
+        const observed = this.#observe(object);
+        if (observed !== undefined) this.#deliver(this.#cache.upsert(observed));
       }
     }
-    // Only now: an event that could not be read is asked for again.
+    // Only now: an event that could not be parsed is requested again.
     this.#resourceVersion = versionOf(object) ?? this.#resourceVersion;
   }
 
-  /** Besides 410, any error inside a stream may repeat at the same place for ever; a list gets past it. */
-  #streamError(status: JsonObject): PlaceLost {
+  /** Besides 410, any error inside a stream may repeat at the same resourceVersion forever. A list gets past it. */
+  #streamError(status: JsonObject): ResourceVersionExpired {
     const code = typeof status["code"] === "number" ? status["code"] : 500;
     const { server } = this.#options.client;
     const error = new ApiError({
@@ -280,12 +280,12 @@ export class Reflector<T> {
       body: JSON.stringify(status),
     });
     if (code !== 410) this.#options.onError(error, "watch");
-    return new PlaceLost(error.message, { cause: error });
+    return new ResourceVersionExpired(error.message, { cause: error });
   }
 
-  #see(raw: JsonObject): Sighting<T> | undefined {
+  #observe(raw: JsonObject): Observed<T> | undefined {
     try {
-      return this.#cache.see(raw);
+      return this.#cache.observe(raw);
     } catch (error) {
       this.#options.onError(error, "project");
       return undefined;
@@ -307,9 +307,9 @@ export class Reflector<T> {
   }
 }
 
-async function* noticing(chunks: AsyncIterable<Uint8Array>, notice: () => void): AsyncGenerator<Uint8Array> {
+async function* onEachChunk(chunks: AsyncIterable<Uint8Array>, notify: () => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    notice();
+    notify();
     yield chunk;
   }
 }

@@ -1,6 +1,6 @@
-// Bearer tokens that live in a file and rotate under a running process (projected service account tokens).
-// The file is read for every request: 1 KB from the page cache costs less than encoding the request, and no
-// window is left in which a rotated token is still sent. client-node's own reader keeps it for a minute, untrimmed.
+// Bearer tokens from a file that rotates (projected service account tokens). The file is read for every request:
+// reading 1 KB from the page cache costs less than encoding the request, and a rotated token is used at once.
+// client-node's own reader caches the token for a minute and does not trim it.
 
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
@@ -9,11 +9,11 @@ import { RepriseError, reasonOf } from "../errors.ts";
 
 type Authenticator = Parameters<KubeConfig["addAuthenticator"]>[0];
 
-/** Marks a user whose token comes from a file, in client-node's own terms. */
+/** Marks a user whose token comes from a file, in client-node's terms. */
 const PROVIDER = "reprise-token-file";
 
 export function withTokenFile(user: User, path: string): User {
-  // A static token would win over the file inside client-node, while kubectl lets the file win.
+  // client-node would prefer a static token, while kubectl prefers the file.
   const { token: _static, authProvider: _provider, ...rest } = user;
   return { ...rest, authProvider: { name: PROVIDER, config: { path } } };
 }
@@ -38,7 +38,7 @@ export class TokenFileAuth implements Authenticator {
       this.#last = token;
       return token;
     } catch (error) {
-      // A file that vanished for a moment must not stop a process whose last token is still good.
+      // A file that vanishes for a moment must not stop a process whose last token is still valid.
       if (this.#last !== undefined) return this.#last;
       throw new RepriseError("TOKEN_FILE_UNREADABLE", { path, reason: reasonOf(error) }, { cause: error });
     }

@@ -1,9 +1,9 @@
-// Carries every request to the API server: one shared connection pool, credentials from client-node, errors that name
-// the server. It must never let a watch delay another request.
+// Sends every request to the API server: one shared connection pool, credentials from client-node, errors that name the
+// server. A watch must never delay another request.
 //
-// HTTP/1.1 on purpose. A watch then owns its connection and a write takes another one from the pool, so neither a slow
-// watch consumer (HTTP/2 shares one flow-control window) nor a lost packet on it can hold up a status write or a lease
-// renewal. The price, one connection per watch, is small: a controller has a handful.
+// HTTP/1.1 on purpose. A watch has its own connection, so neither a slow watch consumer (HTTP/2 shares one flow-control
+// window) nor a lost packet can delay a status write or a lease renewal. The price, one connection per watch, is small:
+// a controller has a handful.
 
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -16,25 +16,28 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface TransportRequest {
   readonly method: Method;
-  /** Path and query below the server's address. */
+  /** Path and query, relative to the server's address. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** A stream may stay silent for as long as its reader allows. */
+  /** A stream has no timeout of its own; its reader decides. */
   readonly streaming?: boolean;
 }
 
-/** The API server ends ordinary requests after 60 s itself; a little more lets its own answer arrive. */
-const ANSWER_TIMEOUT_MS = 65_000;
+/** The API server ends ordinary requests after 60 s itself. A little more lets its own response arrive. */
+const RESPONSE_TIMEOUT_MS = 65_000;
 
-/** How long an unused connection stays open: longer than the controller's usual silence, shorter than load balancers'. */
+/**
+ * How long an idle connection stays open: longer than the controller's usual pauses, shorter than load balancers'
+ * timeouts.
+ */
 const KEEP_ALIVE_MS = 50_000;
 
-/** The kernel probes a silent peer after 30 s, then 10 times at 1 s: a vanished machine is noticed after 40 s. */
+/** The kernel probes a silent peer after 30 s, then 10 times every second: a lost machine is noticed after 40 s. */
 const TCP_PROBE_DELAY_MS = 30_000;
 
-/** Everything that makes two TLS connections different. */
+/** The options that distinguish two TLS connections. */
 const TLS_FIELDS = ["ca", "cert", "key", "pfx", "passphrase", "rejectUnauthorized", "servername"] as const;
 
 export class Transport {
@@ -49,7 +52,7 @@ export class Transport {
     this.#userAgent = userAgent;
   }
 
-  /** Answers only with success; anything else is thrown. */
+  /** Returns only successful responses. Throws everything else. */
   async send(outgoing: TransportRequest): Promise<Dispatcher.ResponseData> {
     const { method, path, signal } = outgoing;
     const { headers, dispatcher } = await this.#authenticate();
@@ -59,7 +62,7 @@ export class Transport {
         method,
         headers: { ...outgoing.headers, ...headers, "user-agent": this.#userAgent },
         dispatcher,
-        bodyTimeout: outgoing.streaming === true ? 0 : ANSWER_TIMEOUT_MS,
+        bodyTimeout: outgoing.streaming === true ? 0 : RESPONSE_TIMEOUT_MS,
         ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
         ...(signal === undefined ? {} : { signal }),
       });
@@ -81,7 +84,10 @@ export class Transport {
     });
   }
 
-  /** Also for bodies: a connection can break after the answer began. An abort by the caller stays the caller's own. */
+  /**
+   * Also used for bodies, since a connection can break after the response began. An abort by the caller keeps its
+   * reason.
+   */
   connectionError(error: unknown, signal: AbortSignal | undefined): unknown {
     if (signal?.aborted === true) return signal.reason;
     const reason = describe(error);
@@ -98,8 +104,8 @@ export class Transport {
   async #authenticate(): Promise<{ headers: Record<string, string>; dispatcher: Dispatcher }> {
     const options: RequestOptions = {};
     try {
-      // Fills in headers and TLS material: bearer tokens, exec plugins, certificates. Files are read anew each time,
-      // so a rotated CA or client certificate is picked up.
+      // Sets headers and TLS options: bearer tokens, exec plugins, certificates. Files are read each time, so that a
+      // rotated CA or client certificate is used.
       await this.#config.applyToHTTPSOptions(options);
     } catch (error) {
       if (error instanceof RepriseError) throw error;
@@ -113,13 +119,13 @@ export class Transport {
     return { headers, dispatcher: await this.#dispatcher(options) };
   }
 
-  /** The one pool, replaced only when the TLS material changed. Requests in flight finish on the old one. */
+  /** The shared pool, replaced only when the TLS options change. Requests in flight finish on the old one. */
   async #dispatcher(options: RequestOptions): Promise<Dispatcher> {
     const fingerprint = TLS_FIELDS.map((field) => String(options[field] ?? "")).join("\0");
     if (this.#pool?.fingerprint === fingerprint) return this.#pool.dispatcher;
     const created = await this.#createDispatcher(options);
     const previous = this.#pool;
-    // Another request may have made the same pool while this one waited.
+    // Another request may have created the same pool meanwhile.
     if (previous?.fingerprint === fingerprint) return previous.dispatcher;
     this.#pool = { dispatcher: created, fingerprint };
     previous?.dispatcher.close().catch(() => {});
@@ -127,7 +133,7 @@ export class Transport {
   }
 
   async #createDispatcher(options: RequestOptions): Promise<Dispatcher> {
-    const settings = { allowH2: false, headersTimeout: ANSWER_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS };
+    const settings = { allowH2: false, headersTimeout: RESPONSE_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS };
     const tls: buildConnector.BuildOptions = { keepAliveInitialDelay: TCP_PROBE_DELAY_MS };
     for (const field of TLS_FIELDS) if (options[field] !== undefined) Object.assign(tls, { [field]: options[field] });
     const plan = this.#config.createDispatcherOptions(this.#config.getCurrentCluster(), {});
@@ -138,7 +144,7 @@ export class Transport {
       case "proxy":
         return new ProxyAgent({ ...settings, uri: plan.uri, requestTls: tls });
       case "socks": {
-        // client-node keeps its SOCKS connector to itself, but hands out a dispatcher that has it.
+        // client-node does not export its SOCKS connector, but returns a dispatcher that uses it.
         const context = new RequestContext(this.server, "GET");
         await this.#config.applySecurityAuthentication(context);
         return context.getDispatcher() ?? new Agent(settings);
@@ -155,7 +161,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Node's AggregateError for several addresses has an empty message; its first cause says it. */
+/** Node's AggregateError for several addresses has an empty message; its first error has the reason. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return describe(error.errors[0]);
   const code = codeOf(error);

@@ -32,7 +32,7 @@ const MAX_SHOWN = 60;
 const PART = /^(\d{1,9})(?:\s*-\s*(\d{1,9}))?$/;
 
 /** What is wrong with what was written for one class, and what to do about it. */
-export interface CodesProblem {
+interface CodesProblem {
   readonly of: keyof ExitCodePolicy;
   readonly problem: string;
   readonly fix: string;

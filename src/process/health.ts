@@ -1,23 +1,23 @@
-// Health and metrics in clear text on a port of their own, so that probes and scrapers need no certificate and an
-// expired one can still be seen.
+// Health checks and metrics in clear text on a separate port, so that probes and scrapers need no certificate and an
+// expired certificate can still be diagnosed.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 
-/** Reasons why a check fails; none when all is well. */
-export type Check = () => readonly string[];
+/** Reasons for a failing check; none if it passes. */
+type Check = () => readonly string[];
 
 export interface HealthChecks {
-  /** Something a restart of the process would mend. */
+  /** Problems that a restart of the process would fix. */
   readonly alive: Check;
-  /** Something that keeps this replica from serving now. */
+  /** Problems that keep this replica from serving now. */
   readonly ready: Check;
-  /** What a ready replica says of itself: "ok" when left out. */
+  /** The text of a passing readiness check; "ok" by default. */
   readonly role?: () => string;
 }
 
 export function createHealthServer(checks: HealthChecks, registry: Registry): Server {
   return createServer((request, response) => {
-    // Probes and scrapes are few: a fresh connection each keeps shutdown free of idle ones.
+    // Probes and scrapes are rare. A new connection for each leaves no idle ones at shutdown.
     response.setHeader("connection", "close");
     switch (request.url?.split("?", 1)[0]) {
       case "/healthz":
@@ -27,14 +27,14 @@ export function createHealthServer(checks: HealthChecks, registry: Registry): Se
       case "/metrics":
         return void sendMetrics(response, registry);
       default:
-        response.writeHead(404).end("only /healthz, /readyz and /metrics exist\n");
+        response.writeHead(404).end("not found; use /healthz, /readyz or /metrics\n");
     }
   });
 }
 
-function answer(response: ServerResponse, reasons: readonly string[], well = "ok"): void {
+function answer(response: ServerResponse, reasons: readonly string[], healthy = "ok"): void {
   response.writeHead(reasons.length === 0 ? 200 : 503, { "content-type": "text/plain; charset=utf-8" });
-  response.end(`${reasons.length === 0 ? well : reasons.join("\n")}\n`);
+  response.end(`${reasons.length === 0 ? healthy : reasons.join("\n")}\n`);
 }
 
 async function sendMetrics(response: ServerResponse, registry: Registry): Promise<void> {

@@ -1,8 +1,8 @@
-// Listening on a port, with an error that says which one and for what.
+// Listening on a port, with an error that names the port and its purpose.
 import type { Server } from "node:net";
 import { RepriseError, reasonOf } from "../errors.ts";
 
-/** Waits for a server to listen; `what` is who will call that port, for the error. */
+/** Waits until a server listens; `what` is the purpose of the port, for the error. */
 export async function listening(what: string, port: number, started: Promise<unknown>): Promise<void> {
   try {
     await started;
@@ -11,7 +11,7 @@ export async function listening(what: string, port: number, started: Promise<unk
   }
 }
 
-/** The port a server got, which is not the one asked for when that was 0. */
+/** The port that a server listens on, which differs from the requested one if that was 0. */
 export function portOf(server: Server): number {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server does not listen on a port");

@@ -1,16 +1,16 @@
 // Turns a process signal into a promise.
 import { constants } from "node:os";
 
-const ENDING = ["SIGTERM", "SIGINT"] as const;
+const TERMINATION_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** The first signal that asks the process to end. A second one ends it at once, with the code shells expect. */
-export function endingSignal(): Promise<NodeJS.Signals> {
+/** Resolves with the first termination signal. A second one exits at once, with the exit code that shells expect. */
+export function terminationSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false;
-    for (const signal of ENDING) {
+    let isTerminating = false;
+    for (const signal of TERMINATION_SIGNALS) {
       process.on(signal, () => {
-        if (asked) process.exit(128 + constants.signals[signal]);
-        asked = true;
+        if (isTerminating) process.exit(128 + constants.signals[signal]);
+        isTerminating = true;
         resolve(signal);
       });
     }

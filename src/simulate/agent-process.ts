@@ -1,5 +1,5 @@
 // One incarnation of an agent: the real decisions of agent/decide.ts, with requests and a watch that take virtual time.
-import { type Action, type AgentState, advance, decide, newAgent, seeInPlaceRestart } from "../../agent/decide.ts";
+import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRestart } from "../../agent/decide.ts";
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
 
@@ -66,7 +66,7 @@ export class AgentProcess {
   }
 
   #settle(raw: unknown, consistent: boolean): void {
-    const action = decide(this.#state, seeInPlaceRestart(raw, this.#state, consistent));
+    const action = decide(this.#state, viewInPlaceRestart(raw, this.#state, consistent));
     switch (action.kind) {
       case "wait":
         return;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Groups } from "../../controller/group/groups.ts";
+import type { Change } from "../api/change.ts";
 import type { Pod } from "../api/pod.ts";
-import type { Change } from "../kube/projected-cache.ts";
 import { Informer } from "./informer.ts";
 import { jobOf, jobSetOf, podOf } from "./objects.ts";
 import { GROUP_KEY } from "./shape.ts";

@@ -1,7 +1,8 @@
 // One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
 // the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
-import { PAUSE_MS } from "../../agent/barrier/hold.ts";
-import { GATE_PATIENCE_SECONDS } from "../../agent/barrier/socket-name.ts";
+
+import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
+import { RECHECK_MS } from "../../agent/barrier/watchdog.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { type PodStatus, podStatus, withStatus } from "./pod-status.ts";
@@ -85,7 +86,7 @@ export class PodOnNode {
     }
     this.#afterGate = () => this.#end(ended);
     // At the latest when the agent notices that its Pod is deleted.
-    this.#world.after(PAUSE_MS.first / 2, PAUSE_MS.most, () => this.#stopAgent());
+    this.#world.after(RECHECK_MS.first / 2, RECHECK_MS.max, () => this.#stopAgent());
   }
 
   #end(ended: Ended): void {
@@ -146,11 +147,11 @@ export class PodOnNode {
 
   /** The gate fails when the agent could not reach the API server for as long as it waits without a word, and the Pod starts anew. */
   #waitAtGate(incarnation: number, lastWord: number): void {
-    this.#world.schedule.after(PAUSE_MS.most, () => {
+    this.#world.schedule.after(RECHECK_MS.max, () => {
       if (this.#gone || incarnation !== this.#incarnation || !this.#atBarrier) return;
       const { now } = this.#world.schedule;
       const heard = this.#world.api.isDown ? lastWord : now;
-      if (now - heard < GATE_PATIENCE_SECONDS * 1_000) {
+      if (now - heard < GATE_TIMEOUT_SECONDS * 1_000) {
         this.#waitAtGate(incarnation, heard);
         return;
       }

@@ -1,4 +1,4 @@
-// Turns a thrown value into plain data with its whole chain of causes, for logs and for the terminal.
+// Converts a thrown value to plain data with its chain of causes, for logs and the terminal.
 
 export interface ErrorRecord {
   readonly type: string;
@@ -6,11 +6,11 @@ export interface ErrorRecord {
   readonly code?: string;
   readonly stack?: string;
   readonly cause?: ErrorRecord;
-  /** The parts of an error that reports several at once. */
+  /** The errors of an AggregateError. */
   readonly errors?: readonly ErrorRecord[];
 }
 
-/** Deeper than any real chain; an error that is its own cause must not hang the log. */
+/** Deeper than any real chain. An error that is its own cause must not hang the log. */
 const MAX_DEPTH = 8;
 
 export function describeError(error: unknown, options: { readonly stack: boolean }, depth = 0): ErrorRecord {

@@ -1,5 +1,5 @@
-// Where metrics are registered. Each server makes its own registry: a global one would mix the series of two servers in
-// one process, as tests and the local demo run them.
+// Registries and shared kinds of metrics. Each server has its own registry: a global one would mix the series of two
+// servers in one process, as in tests and the demo.
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export function createRegistry(): Registry {
@@ -9,12 +9,9 @@ export function createRegistry(): Registry {
 }
 
 /**
- * From 1 ms, which an admission answer or a barrier takes, to 10 s, which a bad recovery takes: a slower one only needs to
- * be seen as such. Prometheus' unit is the second.
+ * From 1 ms, a typical admission response, to 10 s, a slow recovery. Anything slower only needs to be visible as such.
  */
-export const LATENCY_BUCKETS: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-];
+const LATENCY_BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface LatencyOptions<L extends string> {
   /** Ends in `_seconds`. */
@@ -37,7 +34,7 @@ export function latencyHistogram<L extends string = never>(
   });
 }
 
-/** A gauge whose value is asked for when somebody looks. */
+/** A gauge whose value is read when it is scraped. */
 export function readGauge(registry: Registry, name: `reprise_${string}`, help: string, read: () => number): void {
   new Gauge({
     name,

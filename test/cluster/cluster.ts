@@ -220,7 +220,7 @@ export function freeSlot(from: number): number {
   );
 }
 
-export function readRecord(stateDir: string): ClusterRecord | undefined {
+function readRecord(stateDir: string): ClusterRecord | undefined {
   try {
     return JSON.parse(readFileSync(join(stateDir, MARKER), "utf8")) as ClusterRecord;
   } catch {

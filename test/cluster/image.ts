@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
-export interface ImageFile {
+interface ImageFile {
   /** Absolute path in the image. */
   readonly path: string;
   /** Path of the file on this machine, or where a symbolic link points to. */

@@ -1,7 +1,7 @@
 // Runs the kubectl that belongs to the cluster.
 import { spawn } from "node:child_process";
 
-export interface KubectlOptions {
+interface KubectlOptions {
   /** For `-f -`. */
   readonly input?: string;
   /** Also what it printed to standard error: the API server's warnings. */

@@ -14,7 +14,7 @@ const CNI_PLUGINS = "/usr/lib/cni";
 const MAX_PODS = 110;
 
 /** Unix socket paths have at most 107 characters, so it sits right in the node's folder. */
-export const containerdSocket = (folder: string, index: number): string => join(folder, `node-${index}`, "ctrd.sock");
+const containerdSocket = (folder: string, index: number): string => join(folder, `node-${index}`, "ctrd.sock");
 
 export interface NodeSetup {
   readonly folder: string;

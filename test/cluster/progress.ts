@@ -2,7 +2,7 @@
 // logs) a line when a step begins, every half minute, and when it ends.
 import { styleText } from "node:util";
 
-export interface Step {
+interface Step {
   /** How far it is (0 to 1, or undefined when unknown) and what is being done now. */
   update(fraction: number | undefined, detail: string): void;
   done(): void;

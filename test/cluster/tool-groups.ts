@@ -18,7 +18,7 @@ const CONTAINERD = "github.com/containerd/containerd/v2/cmd";
 const CERT_MANAGER = "github.com/cert-manager/cert-manager/cmd";
 const KUBERNETES_VERSION = moduleVersion("kubernetes", "k8s.io/kubernetes");
 
-export const TOOL_GROUPS = {
+const TOOL_GROUPS = {
   init: { folder: "init", programs: { "reprise-cluster-init": "." } },
   etcd: { folder: "etcd", programs: { etcd: "go.etcd.io/etcd/server/v3" } },
   kubernetes: {

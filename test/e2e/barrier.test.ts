@@ -2,7 +2,7 @@
 // the agent's hook.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { GATE_PATIENCE_SECONDS } from "../../agent/barrier/socket-name.ts";
+import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, type PodState, TrainingGroup } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";
@@ -11,7 +11,7 @@ import { type Installation, install, UNDETERRED } from "./reprise.ts";
 // Several waits in one test, each with a limit of its own that says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
-const GATE_PATIENCE_MS = GATE_PATIENCE_SECONDS * 1_000;
+const GATE_PATIENCE_MS = GATE_TIMEOUT_SECONDS * 1_000;
 
 /** After this long bun ends a connection on which nothing is received, unless it is told not to. */
 const IDLE_CONNECTION_MS = 120_000;
@@ -118,7 +118,7 @@ describe.concurrent("a Pod at the barrier", () => {
     const message = "jsonpath={.status.initContainerStatuses[0]..terminated.message}";
     await waitFor("the Pod's status says it", GATE_PATIENCE_MS + 60_000, async () => {
       const said = await kubectl(["-n", namespace, "get", "pod", name, "-o", message]);
-      return /its gate ended before the barrier lifted; API server: 403 .*cannot patch resource "pods"/.test(said);
+      return /the gate ended before the barrier lifted; API server: 403 .*cannot patch resource "pods"/.test(said);
     });
     await waiting.group.delete();
     // Its agent cannot know that the Pod is deleted.

@@ -15,7 +15,7 @@ export async function loadReprise(cluster: Cluster, tag: string): Promise<void> 
 }
 
 /** Calls back with a folder to give to `kubectl -k`: manifests/default with the image of this tag. */
-export async function withKustomization<T>(tag: string, use: (folder: string) => Promise<T>): Promise<T> {
+async function withKustomization<T>(tag: string, use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-install-"));
   try {
     const { replacements } = parse(readFileSync(join(MANIFESTS, "default", "kustomization.yaml"), "utf8"));

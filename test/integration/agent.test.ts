@@ -3,18 +3,19 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GroupObject } from "../../agent/api/group-object.ts";
 import { readConfig } from "../../agent/config.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
-import { AgentProcess, liftOf } from "../../agent/testing/agent-process.ts";
-import { NodeApiServer } from "../../agent/testing/node-api-server.ts";
+import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.ts";
+import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../../src/api/names.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { terminalProgress } from "../cluster/progress.ts";
+import { eventually } from "../eventually.ts";
 
 const RESTART_EXIT_CODE = 88;
 const SIGTERM_EXIT_CODE = 143;
@@ -161,10 +162,6 @@ async function annotation({ name }: Member, key: string = JOBSET.epochAnnotation
   return metadata.annotations?.[key];
 }
 
-function eventually(check: () => void | Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 60_000, interval: 50 });
-}
-
 /** Whether whoever waits for this still waits after a moment. */
 async function isHeld(waiting: Promise<unknown>): Promise<boolean> {
   return await Promise.race([waiting.then(() => false), sleep(300, true)]);
@@ -178,18 +175,26 @@ describe.concurrent("the agent", () => {
   it("takes its epoch, holds the barrier until its group is synced, and exits to restart", async () => {
     const member = await createMember();
     await using agent = start(member);
-    await eventually(() => expect(agent.said).toContain("waiting: the group's object does not exist"));
+    await eventually(() =>
+      expect(agent.lines).toContainEqual(
+        expect.objectContaining({ msg: "waiting", reason: "the group's object does not exist" }),
+      ),
+    );
     await createGroup(member);
-    await eventually(() => expect(agent.said).toContain("waiting: the group's object has no epochs yet"));
+    await eventually(() =>
+      expect(agent.lines).toContainEqual(
+        expect.objectContaining({ msg: "waiting", reason: "the group's object has no epochs yet" }),
+      ),
+    );
     await writeStatus("ipr", member.name, { deprecatedEpoch: 3, syncedEpoch: 4 });
     await eventually(async () => expect(await annotation(member)).toBe("5"));
-    const first = liftOf(member.podUid);
+    const first = waitAtBarrier(member.podUid);
     expect(await isHeld(first)).toBe(true);
     await writeStatus("ipr", member.name, { syncedEpoch: 5, heldStages: ["evaluators", "workers"] });
     expect(await isHeld(first)).toBe(true);
     await writeStatus("ipr", member.name, { heldStages: ["evaluators"] });
     await first;
-    await liftOf(member.podUid);
+    await waitAtBarrier(member.podUid);
     await writeStatus("ipr", member.name, { deprecatedEpoch: 5 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
     expect(agent.lines.filter(({ level }) => level === "warn")).toEqual([]);
@@ -199,18 +204,22 @@ describe.concurrent("the agent", () => {
     const member = await createMember();
     await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
     await using agent = start(member);
-    await eventually(() => expect(agent.said).toContain("waiting: the group's object belongs to another JobSet"));
+    await eventually(() =>
+      expect(agent.lines).toContainEqual(
+        expect.objectContaining({ msg: "waiting", reason: "the group's object belongs to another JobSet" }),
+      ),
+    );
     expect(await annotation(member)).toBeUndefined();
     await cluster.kubectl(["delete", "ipr", member.name]);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await eventually(async () => expect(await annotation(member)).toBe("1"));
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-    await liftOf(member.podUid);
+    await waitAtBarrier(member.podUid);
     await cluster.kubectl(["delete", "ipr", member.name]);
     await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
     await sleep(500);
     expect(agent.isRunning).toBe(true);
-    await liftOf(member.podUid);
+    await waitAtBarrier(member.podUid);
   });
 
   it("has a gate that waits for it, ends when the barrier lifts, and not for another Pod's", async () => {
@@ -220,7 +229,7 @@ describe.concurrent("the agent", () => {
     await sleep(200);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
-    await eventually(() => expect(agent.said).toContain("epoch published"));
+    await eventually(() => expect(agent.messages).toContain("epoch published"));
     await using orphan = start({ env: { ...env, [AGENT_ENV.podUid]: "another" } }, AGENT.gateCommand);
     expect(await isHeld(early.exitCode())).toBe(true);
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
@@ -236,13 +245,13 @@ describe.concurrent("the agent", () => {
     const member = await createMember();
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
-    await eventually(() => expect(agent.said).toContain("epoch published"));
+    await eventually(() => expect(agent.messages).toContain("epoch published"));
     await using gate = start(member, AGENT.gateCommand);
     expect(await isHeld(gate.exitCode())).toBe(true);
     expect(agent.isRunning).toBe(true);
     gate.signal("SIGKILL");
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
-    expect(agent.lines.at(-1)?.reason).toBe("its gate ended before the barrier lifted");
+    expect(agent.lines.at(-1)?.reason).toBe("the gate ended before the barrier lifted");
   });
 
   it("is all that its gate waits for: without it, the gate fails", async () => {
@@ -265,7 +274,7 @@ describe.concurrent("the agent", () => {
     const member = await createMember({ finalizer: "example.com/kept" });
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
-    await eventually(() => expect(agent.said).toContain("epoch published"));
+    await eventually(() => expect(agent.messages).toContain("epoch published"));
     await cluster.kubectl(change(member.name));
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
     expect(agent.lines.at(-1)?.reason).toBe(reason);
@@ -275,15 +284,15 @@ describe.concurrent("the agent", () => {
     const member = await createMember({ account: "stranger" });
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
-    const troubles = () => agent.said.filter((message) => message.includes("trouble"));
-    await eventually(async () => expect(troubles()).not.toHaveLength(0));
+    const errors = () => agent.messages.filter((message) => message.startsWith("API server error"));
+    await eventually(async () => expect(errors()).not.toHaveLength(0));
     expect(agent.lines.at(-1)?.reason).toContain("403");
     await sleep(1500); // Time for several more tries, which are not worth a word each.
-    expect(troubles()).toHaveLength(1);
+    expect(errors()).toHaveLength(1);
     await apply(roleBinding("late", "stranger"));
     await eventually(async () => expect(await annotation(member)).toBe("1"));
     await cluster.kubectl(["delete", "rolebinding", "late"]);
-    expect(agent.said).toContain("API server answers again");
+    expect(agent.messages).toContain("API server is reachable again");
   });
 
   it("speaks upstream's protocol: attempts in the JobSet's own status, the first of them 0", async () => {
@@ -299,7 +308,7 @@ describe.concurrent("the agent", () => {
     const member = await createMember({ name, [AGENT_ENV.jobSetUid]: jobSetUid, [AGENT_ENV.protocol]: "jobset" });
     await using agent = start(member);
     await eventually(async () => expect(await annotation(member, JOBSET.inPlaceRestartAttemptAnnotation)).toBe("0"));
-    const lift = liftOf(member.podUid);
+    const lift = waitAtBarrier(member.podUid);
     expect(await isHeld(lift)).toBe(true);
     await writeStatus("jobset", name, { currentInPlaceRestartAttempt: 0 });
     await lift;
@@ -314,7 +323,7 @@ describe("the agent and the API server", () => {
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await cluster.compactEtcd();
     const config = readConfig(member.env);
-    const group = new GroupObject(new NodeApiServer(config.server, config.credentialsFolder), config);
+    const group = new GroupObject(new NodeApiClient(config.server, config.credentialsFolder), config);
     const overdue = async () => {
       for await (const _news of group.watch("1", 0));
     };
@@ -356,8 +365,8 @@ describe("the agent and the API server", () => {
     // The fastest of three: other programs share the processors.
     for (let i = 0; i < 3; i++) {
       await using agent = start(member);
-      await eventually(() => expect(agent.said).toContain("epoch published"));
-      const lift = liftOf(member.podUid);
+      await eventually(() => expect(agent.messages).toContain("epoch published"));
+      const lift = waitAtBarrier(member.podUid);
       lift.catch(() => {});
       expect(await isHeld(lift)).toBe(true);
       const began = performance.now();
@@ -376,7 +385,7 @@ describe("the agent and the API server", () => {
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await eventually(async () => expect(await annotation(member)).toBe("1"));
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-    await liftOf(member.podUid);
+    await waitAtBarrier(member.podUid);
     await cluster.killApiServer();
     writeFileSync(join(member.credentials, "token"), "expired");
     await sleep(10_000);
@@ -384,8 +393,8 @@ describe("the agent and the API server", () => {
     await cluster.startApiServer();
     await eventually(() => expect(agent.lines.at(-1)?.reason).toContain("401"));
     await renewToken(member);
-    await liftOf(member.podUid);
-    await eventually(() => expect(agent.said).toContain("API server answers again"));
+    await waitAtBarrier(member.podUid);
+    await eventually(() => expect(agent.messages).toContain("API server is reachable again"));
     await writeStatus("ipr", member.name, { deprecatedEpoch: 1 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
   });

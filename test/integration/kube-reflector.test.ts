@@ -1,9 +1,10 @@
 // The reflector against a real API server: large lists, a server killed under it, and history that etcd has dropped.
 
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import type { Change } from "../../src/api/change.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
-import { type Change, identify } from "../../src/kube/projected-cache.ts";
+import { identify } from "../../src/kube/projected-cache.ts";
 import { Reflector } from "../../src/kube/reflector.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { cuttableProxy } from "./cuttable-proxy.ts";
@@ -110,7 +111,7 @@ test("a kill -9 of the API server loses no change and repeats none", async () =>
   await vi.waitFor(() => expect(seen).toEqual(write.expected));
 
   await plane.killApiServer();
-  await expect(write.create("while-down")).rejects.toThrow("cannot be reached");
+  await expect(write.create("while-down")).rejects.toThrow("cannot reach API server");
   await plane.startApiServer();
   // Right after the restart, before the watch is back; then again after it.
   await write.update("b", "during");

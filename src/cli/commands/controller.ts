@@ -1,13 +1,11 @@
-// `reprise controller`: keeps the epochs of every injected JobSet until it is told to end.
+// `reprise controller`: reconciles every injected JobSet until it is terminated.
 import type { Command } from "commander";
 import { globalOptions } from "../options.ts";
 
 export function addController(program: Command): void {
   program
     .command("controller")
-    .description(
-      "reconcile the epochs of injected JobSets, free Pods stuck on lost nodes, and report what was not injected",
-    )
+    .description("reconcile injected JobSets, free Pods stuck on lost nodes, and report JobSets that were not injected")
     .action(async (_options: unknown, command: Command) => {
       const { randomUUID } = await import("node:crypto");
       const { hostname } = await import("node:os");
@@ -15,16 +13,16 @@ export function addController(program: Command): void {
       const { connect } = await import("../../kube/client.ts");
       const { createLogger } = await import("../../telemetry/log.ts");
       const { createRegistry } = await import("../../telemetry/metrics.ts");
-      const { endingSignal } = await import("../../process/signals.ts");
+      const { terminationSignal } = await import("../../process/signals.ts");
       const { runController } = await import("../../../controller/shell/run.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
-      const signal = endingSignal();
+      const terminated = terminationSignal();
       const client = connect({ kubeconfig: options.kubeconfig, context: options.context });
       const controller = await runController({
         client,
-        // The host is the Pod's name, for people; the rest tells its restarts apart.
+        // The host name is the Pod's name, for readers; the UUID distinguishes its restarts.
         identity: `${hostname()}_${randomUUID()}`,
         leaderElection: config.controller.leaderElection,
         injection: config.injection,
@@ -34,7 +32,7 @@ export function addController(program: Command): void {
         log: createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "controller" }),
         registry: createRegistry(),
       });
-      await signal;
+      await terminated;
       await controller.shutdown();
       await client.close();
     });

@@ -166,7 +166,7 @@ describe("reprise inject", SLOW, () => {
       expect.stringMatching(
         /^standard input:26: document 2, JobSet bad: error: metadata\.annotations\[.+ \[exit-codes\]$/,
       ),
-      "reprise: 1 of 2 JobSets would be refused; correct what the lines above name",
+      "reprise: 1 of 2 JobSets would be refused; fix the problems listed above",
       "",
     ]);
   });
@@ -178,8 +178,8 @@ describe("reprise inject", SLOW, () => {
   });
 
   it.each([
-    ["an empty input", "", "standard input has no document in it; pass YAML or JSON with a JobSet"],
-    ["nothing but comments", "# nothing\n", "standard input has no document in it; pass YAML or JSON with a JobSet"],
+    ["an empty input", "", "standard input contains no documents; pass YAML or JSON with a JobSet"],
+    ["nothing but comments", "# nothing\n", "standard input contains no documents; pass YAML or JSON with a JobSet"],
     [
       "no JobSet",
       CONFIG_MAP,
@@ -199,7 +199,7 @@ describe("reprise inject", SLOW, () => {
       code: 1,
       stdout: "",
       stderr:
-        "reprise: nowhere.yaml cannot be read: ENOENT: no such file or directory, stat 'nowhere.yaml'; pass -f FILE with a readable file or directory, or -f - for standard input\n",
+        "reprise: cannot read nowhere.yaml: ENOENT: no such file or directory, stat 'nowhere.yaml'; pass a readable file or directory with -f FILE, or -f - for standard input\n",
     });
     expect((await cli.run(["inject"])).stderr).toBe(
       `reprise: required option '-f, --filename <file...>' not specified; see "reprise --help"\n`,

@@ -74,7 +74,7 @@ describe("reprise validate", SLOW, () => {
       expect.stringMatching(
         new RegExp(`^${place}: warning: .+did you mean reprise\\.dev/inject\\? \\[unknown-annotations\\]$`),
       ),
-      "reprise: 1 of 2 JobSets would be refused; correct what the lines above name",
+      "reprise: 1 of 2 JobSets would be refused; fix the problems listed above",
     ]);
   });
 

@@ -1,4 +1,4 @@
-// `reprise version`: which reprise this is and, when asked, which Kubernetes it would talk to.
+// `reprise version`: prints the version of reprise and, with --server, of the cluster.
 import type { Command } from "commander";
 import { VERSION } from "../../api/version.ts";
 import { type GlobalOptions, globalOptions } from "../options.ts";
@@ -6,8 +6,8 @@ import { type GlobalOptions, globalOptions } from "../options.ts";
 export function addVersion(program: Command): void {
   program
     .command("version")
-    .description("print the version of this program and, with --server, of the cluster")
-    .option("--server", "ask the API server for its version")
+    .description("print the version of reprise and, with --server, of the cluster")
+    .option("--server", "also print the version of the API server")
     .action(async (options: { server?: boolean }, command: Command) => {
       process.stdout.write(`reprise ${VERSION} (Node.js ${process.versions.node})\n`);
       if (options.server === true) process.stdout.write(`${await serverVersion(globalOptions(command))}\n`);

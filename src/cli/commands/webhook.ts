@@ -1,4 +1,4 @@
-// `reprise webhook`: serves the two admission webhooks until it is told to end.
+// `reprise webhook`: serves the two admission webhooks until it is terminated.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { DURATION_FORM, type Milliseconds, parseDuration } from "../../api/duration.ts";
 import type { Config } from "../../config/config.ts";
@@ -14,22 +14,22 @@ interface Options {
 export function addWebhook(program: Command): void {
   program
     .command("webhook")
-    .description("serve the admission webhooks that inject and check JobSets")
+    .description("serve the admission webhooks that inject and validate JobSets")
     .addOption(
-      // The EndpointSlice controller and every kube-proxy's next sync take 1-3 s, and several more in a large cluster.
-      new Option("--drain-min <duration>", "how long to serve on after SIGTERM, at least")
+      // The EndpointSlice controller and the next sync of every kube-proxy take 1-3 s, a few more in a large cluster.
+      new Option("--drain-min <duration>", "minimum time to keep serving after SIGTERM")
         .argParser(duration)
         .default(10_000, "10s"),
     )
     .addOption(
-      // The API server drops idle connections after 90 s; the Pod's termination grace period is longer than this.
-      new Option("--drain-max <duration>", "when to end even if a client still holds a connection")
+      // The API server closes idle connections after 90 s. The Pod's termination grace period is longer than this.
+      new Option("--drain-max <duration>", "maximum time to wait for open connections after SIGTERM")
         .argParser(duration)
         .default(100_000, "100s"),
     )
     .addOption(
-      // Not only in the config file, where tools that set the image of an install do not look.
-      new Option("--agent-image <image>", "image of the agents, instead of injection.agentImage of the config").env(
+      // Also a flag, because tools that set the image of an installation do not look into the config file.
+      new Option("--agent-image <image>", "agent image, overrides injection.agentImage of the config").env(
         "REPRISE_AGENT_IMAGE",
       ),
     )
@@ -39,34 +39,34 @@ export function addWebhook(program: Command): void {
       const { createRegistry } = await import("../../telemetry/metrics.ts");
       const { createCores } = await import("../../webhook/cores.ts");
       const { runWebhook } = await import("../../webhook/run.ts");
-      const { endingSignal } = await import("../../process/signals.ts");
-      const { askCluster } = await import("../../webhook/ask-cluster.ts");
-      const { withholdInjection } = await import("../../webhook/withhold.ts");
+      const { terminationSignal } = await import("../../process/signals.ts");
+      const { watchPrerequisites } = await import("../../webhook/watch-prerequisites.ts");
+      const { skipUnsupported } = await import("../../webhook/skip-unsupported.ts");
 
       const options = globalOptions(command);
       const config = await loadConfig(options.config);
       const injection = { ...config.injection, ...(agentImage ? { agentImage } : {}) };
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
-      const signal = endingSignal();
-      const cluster = await askCluster(options, log);
+      const terminated = terminationSignal();
+      const prerequisites = await watchPrerequisites(options, log);
       const policies =
         config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
       try {
         const webhook = await runWebhook({
           ...config.webhook,
-          cores: withholdInjection(
+          cores: skipUnsupported(
             createCores({ ...config, injection }, policies?.watch.policiesOf),
-            () => cluster.lacks,
+            () => prerequisites.lacks,
           ),
           ...(policies === undefined ? {} : { pending: policies.watch.pending }),
           log,
           registry: createRegistry(),
           drain: { minMs: drainMin, maxMs: drainMax },
         });
-        await signal;
+        await terminated;
         await webhook.shutdown();
       } finally {
-        await cluster.stop();
+        await prerequisites.stop();
         await policies?.watch.stop();
         await policies?.client.close();
       }

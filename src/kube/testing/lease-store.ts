@@ -1,12 +1,12 @@
-// One Lease with optimistic concurrency, in memory, whose answers can be lost or late at chosen moments: faults that a
-// real API server cannot be made to show on time.
+// An in-memory Lease with optimistic concurrency whose responses can be lost or delayed at chosen moments: faults that
+// a real API server cannot be made to show on time.
 
 import type { JsonObject } from "../../json/types.ts";
 import { ApiError, isJsonObject } from "../api-error.ts";
 import type { Clock } from "../clock.ts";
 import type { LeaseClient } from "../leader.ts";
 
-/** What happens to one request: its way there takes some time, is lost before or after it had its effect. */
+/** What happens to one request: it takes some time, or is lost before or after it took effect. */
 export type Fate = { readonly delayMs: number } | "lost-before" | "lost-after";
 
 export class LeaseStore {

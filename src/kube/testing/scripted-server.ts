@@ -1,4 +1,4 @@
-// An HTTP server on loopback whose answers a test scripts, for faults that a real API server cannot be made to show.
+// An HTTP server on loopback with scripted responses, for faults that a real API server cannot be made to show.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

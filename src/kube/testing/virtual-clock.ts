@@ -1,4 +1,4 @@
-// A clock that moves only when a test says so.
+// A clock that tests advance by hand.
 
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
@@ -24,7 +24,7 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Runs everything due within `ms`, in order, letting promises settle before and after each timer. */
+  /** Runs every timer due within `ms`, in order, and lets promises settle before and after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await setImmediate();

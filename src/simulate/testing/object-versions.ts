@@ -1,6 +1,6 @@
 // The versions of the small model's InPlaceRestart, by number; 0 when there is none. A number names the content: the same status
 // written again is the same version, so that states which differ in nothing else are one.
-import { type Identity, type Sighting, seeInPlaceRestart } from "../../../agent/decide.ts";
+import { type GroupView, type Identity, viewInPlaceRestart } from "../../../agent/decide.ts";
 import type { StoredObject } from "../api-server.ts";
 import { JOB_SET } from "../shape.ts";
 
@@ -11,8 +11,8 @@ export class ObjectVersions {
   readonly #objects: (StoredObject | undefined)[] = [undefined];
   readonly #numbers = new Map<string, number>();
   /** What agents make of each version, by a consistent read and by a watch. */
-  readonly #read: Sighting[] = [];
-  readonly #watched: Sighting[] = [];
+  readonly #read: GroupView[] = [];
+  readonly #watched: GroupView[] = [];
 
   /** All agents belong to one JobSet. */
   constructor(owner: Identity) {
@@ -38,9 +38,9 @@ export class ObjectVersions {
     return version;
   }
 
-  sighting(version: number, consistent: boolean): Sighting {
+  sighting(version: number, consistent: boolean): GroupView {
     const sightings = consistent ? this.#read : this.#watched;
-    const known = sightings[version] ?? seeInPlaceRestart(this.#objects[version], this.#owner, consistent);
+    const known = sightings[version] ?? viewInPlaceRestart(this.#objects[version], this.#owner, consistent);
     sightings[version] = known;
     return known;
   }

@@ -5,7 +5,7 @@ import { jobOf, jobSetOf, podOf } from "../objects.ts";
 import { podStatus } from "../pod-status.ts";
 
 /** What a kubelet says of one incarnation of its Pod. */
-export interface Report {
+interface Report {
   readonly says: "starting" | "running" | "failed";
   readonly incarnation: number;
 }

@@ -1,8 +1,8 @@
 import { listAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import { agentRestartRule as compiledRule } from "../../policy/compile.ts";
+import { exitActions, FAILURE_CODES } from "../../policy/exit-actions.ts";
 import { spell } from "../../policy/exit-codes.ts";
-import { exitActions, FAILURE_CODES } from "../exit-actions.ts";
 import { CHANGED_AFTER_INJECTION, inAgents } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 

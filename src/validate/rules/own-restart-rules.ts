@@ -6,8 +6,8 @@ import { listAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { workerRestartRule } from "../../policy/compile.ts";
+import { exitActions, FAILURE_CODES } from "../../policy/exit-actions.ts";
 import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
-import { exitActions, FAILURE_CODES } from "../exit-actions.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
 export const ownRestartRules: Rule = {

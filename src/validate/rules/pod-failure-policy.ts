@@ -7,8 +7,8 @@ import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { podFailureRules } from "../../policy/compile.ts";
+import { codeMatcher, FAILURE_CODES } from "../../policy/exit-actions.ts";
 import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
-import { codeMatcher, FAILURE_CODES } from "../exit-actions.ts";
 import { judged, notApplicable, type Problem, type Rule } from "../rule.ts";
 
 /** Exit codes of an agent whose Pod is shut down: 128 + SIGKILL, 128 + SIGTERM. */

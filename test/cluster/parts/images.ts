@@ -10,7 +10,7 @@ import { cacheKey, type ToolGroupName } from "../tool-groups.ts";
 const NON_ROOT = "65532";
 
 /** A shell and small tools for test workloads; refer to it as local/busybox:1. */
-export const BUSYBOX_IMAGE = "docker.io/local/busybox:1";
+const BUSYBOX_IMAGE = "docker.io/local/busybox:1";
 const BUSYBOX_COMMANDS = [
   "sh",
   "sleep",

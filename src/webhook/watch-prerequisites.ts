@@ -10,13 +10,13 @@ import type { Logger } from "../telemetry/log.ts";
 /** Two short requests take milliseconds; a replica that starts during an outage is needed before its end. */
 const PATIENCE_MS = 3_000;
 
-export interface AskedCluster {
+export interface PrerequisiteWatch {
   /** As far as is known. */
   readonly lacks: readonly Lack[];
   stop(): Promise<void>;
 }
 
-export async function askCluster(source: KubeConfigSource, log: Logger): Promise<AskedCluster> {
+export async function watchPrerequisites(source: KubeConfigSource, log: Logger): Promise<PrerequisiteWatch> {
   let client: KubeClient;
   try {
     client = connect(source);

@@ -1,13 +1,13 @@
-// The API server for programs that run under node, which has none of the agent's sockets.
+// An API client for programs that run under node, which lacks bun's sockets.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
-import { ApiTrouble } from "../api/api-trouble.ts";
-import type { ApiRequest, ApiServer } from "../api/connection.ts";
+import type { ApiClient, ApiRequest } from "../api/http-client.ts";
+import { RequestError } from "../api/request-error.ts";
 
-export class NodeApiServer implements ApiServer {
+export class NodeApiClient implements ApiClient {
   readonly #address: { readonly host: string; readonly port: number };
   readonly #folder: string;
 
@@ -30,9 +30,9 @@ export class NodeApiServer implements ApiServer {
     });
     outgoing.end(body?.text);
     const [response]: IncomingMessage[] = await once(outgoing, "response");
-    if (response === undefined) throw new ApiTrouble("no response");
+    if (response === undefined) throw new RequestError("no response");
     const { statusCode: status = 0 } = response;
-    if (status >= 300) throw new ApiTrouble(String(status), { status });
+    if (status >= 300) throw new RequestError(String(status), { status });
     return pieces(response);
   }
 }

@@ -1,12 +1,12 @@
-/** The API server refused, or could not be reached: `status` is absent then. */
-export class ApiTrouble extends Error {
+/** A request that failed. `status` is absent if the API server could not be reached. */
+export class RequestError extends Error {
   readonly status: number | undefined;
-  /** What the server asked for in Retry-After. */
+  /** From the Retry-After header. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: { status?: number; retryAfterMs?: number; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
-    this.name = "ApiTrouble";
+    this.name = "RequestError";
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -10,7 +10,7 @@ const HARMFUL: ReadonlySet<LackReason> = new Set(["kubernetes-too-old", "jobset-
 
 type HarmfulReason = LackReason & SkipReason;
 
-export function withholdInjection(cores: Cores, lacks: () => readonly Lack[]): Cores {
+export function skipUnsupported(cores: Cores, lacks: () => readonly Lack[]): Cores {
   const harmful = () => lacks().find(isHarmful);
   return {
     ...cores,
