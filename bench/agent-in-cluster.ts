@@ -33,8 +33,8 @@ const SETTLE_MS = 3_000;
 
 /**
  * Tries to connect to an agent every millisecond, prints when it succeeds (milliseconds since boot), and stays
- * connected, as a gate does. It opens the folder of the socket first, because the process whose /proc path leads there ends before
- * the agent starts.
+ * connected, as a gate does. It opens the folder of the socket first, because the process whose /proc path leads there
+ * ends before the agent starts.
  */
 const POLLER = `const { connect } = require("node:net");
 const { folder, file, ...address } = JSON.parse(process.argv[1]);

@@ -1,4 +1,4 @@
-// Writes the field reference in docs/inplacerestart.md from the CRD, so that the two cannot differ.
+// Writes the field reference in docs/inplacerestart.md from the CRD.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { asList, asMap, asText, type Fields } from "../src/json/fields.ts";
@@ -6,7 +6,7 @@ import { markdownTable, withGenerated } from "./generated-part.ts";
 
 const CRD = "manifests/crd/reprise.dev_inplacerestarts.yaml";
 
-/** The page with its tables brought up to date. */
+/** The page with its tables updated. */
 export function withFields(page: string): string {
   const [version] = asList(asMap(asMap(parse(readFileSync(CRD, "utf8")))["spec"])["versions"]).map(asMap);
   const schema = asMap(asMap(version?.["schema"])["openAPIV3Schema"]);
@@ -51,7 +51,7 @@ function meaningOf(field: Fields): string {
     .join(" ");
 }
 
-/** What the API server enforces whoever writes. */
+/** What the API server enforces for every client. */
 function ruleRows(schema: Fields, path: string): string[][] {
   const rules = asList(schema["x-kubernetes-validations"]).map(asMap);
   const own = rules.map(({ rule, message }) => [

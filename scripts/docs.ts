@@ -1,4 +1,4 @@
-// Brings the generated parts of docs/ up to date.
+// Updates the generated parts of docs/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { withAnnotations } from "./annotation-reference.ts";
 import { withReference } from "./config-reference.ts";

@@ -1,4 +1,4 @@
-// What the pages say about the repository is true of it: links, files and tests that they name exist.
+// Checks what the pages say about the repository: links, files and tests that they name exist.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -65,6 +65,10 @@ it.each(globSync(["*.md", "docs/*.md"]).filter((page) => page !== "README.md"))(
   },
 );
 
+it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s says first whom it is for", (page) => {
+  expect(read(page).split("\n\n")[1]).toMatch(/^For /);
+});
+
 it.each(globSync("docs/decisions/0*.md"))("%s is in the index of decisions", (page) => {
   expect(read("docs/decisions/README.md")).toContain(`](${page.replace("docs/decisions/", "")})`);
 });
@@ -127,8 +131,8 @@ describe("docs/operations.md", () => {
   it.each(["webhook", "controller"])("says what a %s replica asks for, as its manifest has it", (component) => {
     const { spec } = parse(read(`manifests/${component}/deployment.yaml`));
     const { requests, limits } = spec.template.spec.containers[0].resources;
-    const text = `| a ${component} replica | ${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
-    expect(page).toContain(text);
+    const resources = `${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
+    expect(page).toContain(`| a ${component} replica | ${resources}`);
   });
 
   it("says what an agent asks for by default", () => {

@@ -7,7 +7,7 @@ interface NamedRule {
   readonly why: string;
 }
 
-/** The page with its table brought up to date. A rule's file has the rule's name. */
+/** The page with its table updated. A rule's file has the rule's name. */
 export function withRules(page: string, rules: readonly NamedRule[]): string {
   const rows = rules.map(({ name, why }, index) => [
     `${index + 1}`,
