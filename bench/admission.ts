@@ -1,7 +1,7 @@
-// Our two webhooks beside JobSet's own, in one run against one real API server: node bench/admission.ts
-// Three views of the same thing: what the API server measured for each webhook while it admitted JobSets; both servers
-// asked directly and in turn, for percentiles finer than the API server's buckets; and the CPU time each spent on that.
-// The figures that count are ratios of one run: a machine's own speed, and what else it does, cancel out.
+// Compares our two webhooks with JobSet's own, in one run against one real API server: node bench/admission.ts It
+// looks at the same requests in three ways: what the API server measured for each webhook, both servers asked
+// directly and in turn, and the CPU time each spent on that. Compare ratios of one run: the speed of the machine
+// cancels out.
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { loadavg } from "node:os";
@@ -19,7 +19,7 @@ import { difference, parsePage, type Samples, total } from "./scrape.ts";
 const NAMESPACE = "bench";
 const COLLECTION = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
 
-/** What the API server calls the webhooks of a phase: ours and its peer. */
+/** The names of our webhook and its peer in the API server's metrics. */
 const WEBHOOKS = {
   mutate: { ours: "inject.reprise.dev", peer: "mjobset.kb.io" },
   validate: { ours: "validate.reprise.dev", peer: "vjobset.kb.io" },
@@ -30,22 +30,22 @@ const PHASES = ["mutate", "validate"] as const;
 const API_SERVER_DURATION = "apiserver_admission_webhook_admission_duration_seconds";
 const OWN_DURATION = "reprise_webhook_request_duration_seconds";
 
-/** Enough for a p99 that is not one request, and few enough for a run of some minutes. */
+/** Enough for a p99 that is more than one request, and few enough for a run of some minutes. */
 const PLAN: Readonly<Record<Size, { readonly creates: number; readonly pairs: number }>> = {
   "6 KB": { creates: 240, pairs: 800 },
   "230 KB": { creates: 24, pairs: 150 },
 };
-/** Each gives its own percentiles and ratios; the median of them is reported, so that one disturbed round does not count. */
+/** The median of the rounds is reported, so that one disturbed round does not count. */
 const ROUNDS = 5;
 const PARALLEL = 8;
-/** Long enough for V8 to have compiled what is hot, and for Go's heap to have its size. */
+/** Long enough for V8 to compile hot code, and for Go's heap to reach its size. */
 const WARM_UP_PAIRS = 600;
-/** What a user meets after a rollout: the first requests a fresh replica answers. */
+/** The first requests to a fresh replica, which users notice after a rollout. */
 const FIRST_REQUESTS = 20;
 
 interface WebhookServer {
   readonly pid: number;
-  /** Sends one review and answers how long it took, in ms. */
+  /** Sends one review and returns how long it took, in ms. */
   ask(phase: Phase, review: Buffer): Promise<number>;
 }
 interface Servers {
@@ -71,12 +71,12 @@ console.log(`load average at the end: ${load()}`);
 process.exitCode = checkGates("admission", figures) ? 0 : 1;
 
 /**
- * The first requests to a webhook that has just said it is ready. The client is warmed up on the peer, which is then no
- * longer fresh itself, but has no compiler to warm up either.
+ * Measures the first requests to a webhook that has just become ready. The client is warmed up on the peer, which is a
+ * compiled program and needs no warm-up itself.
  */
 async function coldStart({ ours, peer }: Servers): Promise<void> {
   const review = createReview(jobSet("6 KB", NAMESPACE), NAMESPACE);
-  // JobSet says that it is ready a little before its webhooks answer.
+  // JobSet becomes ready a little before its webhooks answer.
   await waitFor("JobSet's webhook answers", 30_000, () => peer.ask("mutate", review).catch(() => undefined));
   for (let index = 0; index < WARM_UP_PAIRS; index++) await peer.ask("mutate", review);
   const first = await ours.ask("mutate", review);
@@ -94,7 +94,7 @@ async function coldStart({ ours, peer }: Servers): Promise<void> {
   figures["fresh replica, next requests, ratio"] = next / reference;
 }
 
-/** Creates JobSets as a dry run, which calls every webhook and leaves nothing behind. */
+/** Creates JobSets as a dry run, which calls every webhook and stores nothing. */
 async function throughApiServer(client: KubeClient, { webhook: { healthUrl } }: AdmissionChain): Promise<void> {
   const create = (object: JsonObject) => client.request("POST", COLLECTION, { query: { dryRun: "All" }, body: object });
   const measured = async (): Promise<Samples> => {
@@ -141,12 +141,12 @@ async function throughApiServer(client: KubeClient, { webhook: { healthUrl } }: 
   console.table(rows);
 }
 
-/** The same bodies to both servers, one after the other over a connection each, in an order that changes every time. */
+/** Sends the same bodies to both servers in turn, over one connection each, in alternating order. */
 async function inTurn(client: KubeClient, { ours, peer }: Servers): Promise<void> {
   const rows: Record<string, string | number>[] = [];
   for (const size of Object.keys(SIZES) as Size[]) {
     const plain = jobSet(size, NAMESPACE);
-    // What the validating webhooks see is what every mutating one has made of it.
+    // Validating webhooks see the result of the mutating ones.
     const final = await client.request("POST", COLLECTION, { query: { dryRun: "All" }, body: plain });
     for (const phase of PHASES) {
       const review = createReview(phase === "mutate" ? plain : final, NAMESPACE);
@@ -201,7 +201,7 @@ function roundOf(taken: readonly number[], cpu: number): Round {
   return { p50: quantile(taken, 0.5), p99: quantile(taken, 0.99), cpu: cpu / taken.length };
 }
 
-/** Where the two programs listen, from the configurations that the API server itself reads. */
+/** Reads where the two programs listen from the webhook configurations in the API server. */
 async function findServers(client: KubeClient, { controlPlane, webhook }: AdmissionChain): Promise<Servers> {
   const registered = new Map<string, { url: string; ca: string }>();
   for (const kind of ["mutating", "validating"]) {
@@ -239,7 +239,7 @@ function timed(url: string, ca: string, agent: Agent, body: Buffer): Promise<num
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
         const took = performance.now() - began;
-        // A refusal is cheaper than what is to be measured.
+        // A refusal would be cheaper than what is measured.
         if (Buffer.concat(chunks).includes('"allowed":true')) resolve(took);
         else reject(new Error(`${url} answered ${response.statusCode}: ${Buffer.concat(chunks)}`));
       });
@@ -248,7 +248,7 @@ function timed(url: string, ca: string, agent: Agent, body: Buffer): Promise<num
   });
 }
 
-/** The process that was given something in this folder on its command line. */
+/** The PID of the process with a file of this folder on its command line. */
 function pidOf(folder: string): number {
   const found = readdirSync("/proc").find((entry) => {
     if (!/^\d+$/.test(entry)) return false;
@@ -262,7 +262,7 @@ function pidOf(folder: string): number {
   return Number(found);
 }
 
-/** CPU time of all threads of a process so far, as the kernel's scheduler counts it. */
+/** CPU time of all threads of a process so far, from the kernel's scheduler. */
 function cpuMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = threads.map((thread) => {

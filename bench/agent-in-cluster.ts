@@ -1,6 +1,7 @@
-// Our agent beside upstream's in Pods of a real kubelet, from their images: from the start of the process to its first connection, and the
-// memory it holds then. Both follow a JobSet that has no barrier, because upstream's accepts none before the barrier lifts.
-// Interleaved, so that a busy machine disturbs both alike. `node bench/agent-in-cluster.ts [REPETITIONS]`, as root.
+// Compares our agent with upstream's in Pods of a real kubelet: from process start to the first connection, and the
+// memory it holds then. Both follow a JobSet without a barrier, because upstream's accepts no connection before the
+// barrier lifts. They take turns, so that a busy machine affects both alike. `node bench/agent-in-cluster.ts
+// [REPETITIONS]`, as root.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -24,15 +25,16 @@ const PORT = 15_467;
 const GROUP = "released";
 const UPSTREAM_IMAGE = "docker.io/local/in-place-restart-agent:1";
 
-/** The kernel counts the start of a process in these. */
+/** The unit of a process's start time in /proc. */
 const TICKS_PER_SECOND = 100;
 
-/** Before memory is read: what a start leaves behind is collected, and the watch is quiet. */
+/** Wait before memory is read, until garbage of the start is collected and the watch is quiet. */
 const SETTLE_MS = 3_000;
 
 /**
- * Connects to an agent every millisecond until it accepts, prints when (milliseconds since the machine's start), and stays, as a gate
- * does. It opens the folder of a socket before it asks: the process that shows it the way ends before the agent starts.
+ * Tries to connect to an agent every millisecond, prints when it succeeds (milliseconds since boot), and stays
+ * connected, as a gate does. It opens the folder of the socket first, because the process whose /proc path leads there
+ * ends before the agent starts.
  */
 const POLLER = `const { connect } = require("node:net");
 const { folder, file, ...address } = JSON.parse(process.argv[1]);
@@ -110,8 +112,8 @@ interface AgentContainer {
 }
 
 async function measure(name: string, { image, command, env }: AgentContainer): Promise<Start> {
-  // The first container opens the Pod's network and waits, so that the agent is asked for before it starts. It is a single process while it
-  // waits, whose network is asked from, and stays until whoever opens it has ended.
+  // The first container creates the Pod's network and waits, so that polling begins before the agent starts. While it
+  // waits it is a single process, whose network namespace the poller joins.
   const gate = "mkfifo /gate/open; read -r _ < /gate/open; sleep 0.5";
   const gateMount = { name: "gate", mountPath: "/gate" };
   const token = { name: "token", mountPath: AGENT.tokenMountPath, readOnly: true };
@@ -165,7 +167,7 @@ async function measure(name: string, { image, command, env }: AgentContainer): P
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [words] = await once(poller.stderr, "data");
-  if (!String(words).startsWith("asking")) throw new Error(`nobody asks for the agent of ${name}: ${words}`);
+  if (!String(words).startsWith("asking")) throw new Error(`the poller of Pod ${name} did not start: ${words}`);
   const opened = once(poller.stdout, "data");
   await cluster.kubectl(["exec", name, "-c", "gate", "--", "sh", "-c", "echo > /gate/open"]);
   const [text] = await opened;
@@ -184,7 +186,7 @@ async function pidOf(pod: string, field: "initContainerStatuses" | "containerSta
   });
 }
 
-/** Milliseconds since the machine's start; the kernel keeps them to 10 ms. */
+/** Milliseconds since boot; the kernel's resolution is 10 ms. */
 function startOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -207,9 +209,12 @@ function report(ours: readonly Start[], theirs: readonly Start[]): void {
       `${median(values).toFixed(1)} (${Math.min(...values).toFixed(1)}, ${Math.max(...values).toFixed(1)})`;
     const ratio = median(mine) / median(other);
     figures[`ratio to upstream, ${label.replace(/,.*/, "")}`] = ratio;
-    console.log(
-      `${label.padEnd(34)} reprise ${text(mine).padEnd(22)} upstream ${text(other).padEnd(22)} ratio ${ratio.toFixed(2)}`,
-    );
+    const cells = [
+      `reprise ${text(mine).padEnd(22)}`,
+      `upstream ${text(other).padEnd(22)}`,
+      `ratio ${ratio.toFixed(2)}`,
+    ];
+    console.log(`${label.padEnd(34)} ${cells.join(" ")}`);
   }
   console.log();
   if (!checkGates("agent", figures)) process.exitCode = 1;

@@ -1,7 +1,7 @@
-// Our agent beside upstream's, as processes on one API server: from the start of the process to its attempt on the Pod
-// and to a lifted barrier, with the gate beside ours, and the memory it holds then. Both speak upstream's protocol, so both do the same work.
-// Interleaved, so that a busy machine disturbs both alike. `node bench/agent-start.ts [REPETITIONS] [CPU_LIMIT]`, the limit
-// in millicores, as a container with limits.cpu has it.
+// Compares our agent with upstream's as processes beside one API server: from process start to the attempt on the Pod
+// and to a lifted barrier, with the gate beside ours, and the memory held then. Both speak upstream's protocol, so
+// both do the same work. They take turns, so that a busy machine affects both alike. `node bench/agent-start.ts
+// [REPETITIONS] [CPU_LIMIT]`, the limit in millicores, as limits.cpu of a container.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
@@ -26,18 +26,18 @@ import { median } from "./quantile.ts";
 const REPETITIONS = Number(process.argv[2] ?? 15);
 const CPU_LIMIT = Number(process.argv[3] ?? 0);
 
-/** Before memory is read: what a start leaves behind is collected, and the watch is quiet. */
+/** Wait before memory is read, until garbage of the start is collected and the watch is quiet. */
 const SETTLE_MS = 1_000;
 
 /** A start that takes longer than this has failed. */
 const START_LIMIT_MS = 30_000;
 
-/** Where upstream's agent looks for its credentials; it cannot be told another place. */
+/** Where upstream's agent reads its credentials; the path is fixed. */
 const POD_CREDENTIALS = "/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Both agents start from this shell, in which credentials lie where they lie in a Pod. It becomes the agent when it is
- * told to, so that only the agent's own time counts.
+ * Both agents start from this shell, which has the credentials where a Pod has them. It execs the agent on demand, so
+ * that only the agent's own time counts.
  */
 const LAUNCHER = `mount -t tmpfs tmpfs /run && mkdir -p ${POD_CREDENTIALS} &&
 cp "$CREDENTIALS_FOLDER"/* ${POD_CREDENTIALS} && echo ready && read -r _ && exec "$0" "$@"`;
@@ -46,7 +46,7 @@ interface Contender {
   readonly program: string;
   /** Where it answers when the barrier has lifted. */
   readonly address: (group: Group, port: number) => NetConnectOpts;
-  /** What it is asked there, and how it says yes. */
+  /** The request, and how a positive answer begins. */
   readonly question: string;
   readonly yes: string;
   /** The command of a hook that ends when the barrier has lifted. */
@@ -64,7 +64,7 @@ interface Group {
 interface Start extends Memory {
   /** Milliseconds until the attempt was on the Pod. */
   readonly published: number;
-  /** Milliseconds until the barrier has lifted, in a JobSet that has none: until it said so, or its hook has ended. */
+  /** Milliseconds until the barrier has lifted, by the agent's report or the end of its hook. The JobSet has none. */
   readonly answered: number;
   /** Milliseconds until it accepted a connection. Upstream's opens only when its barrier lifts. */
   readonly listening: number;
@@ -128,7 +128,7 @@ async function prepare(): Promise<void> {
   const { kubectl } = cluster;
   const crd = join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml");
   await kubectl(["apply", "--server-side", "-f", crd]);
-  // First that there are conditions at all: kubectl fails on a CRD so new that it has none.
+  // Wait for any condition first: kubectl fails on a CRD that has none yet.
   for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
     await kubectl(["wait", `--for=${state}`, "--timeout=30s", "crd", "--all"]);
   }
@@ -157,7 +157,7 @@ async function createGroup(name: string, annotations: Readonly<Record<string, st
   return { name, jobSetUid, podUid };
 }
 
-/** With the kubelet's period of 100 ms. */
+/** With the CFS period of 100 ms that the kubelet uses. */
 function createCpuGroup(millicores: number): string {
   const unified = existsSync("/sys/fs/cgroup/cgroup.controllers");
   const group = join(unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu", `reprise-bench-${process.pid}`);
@@ -167,7 +167,7 @@ function createCpuGroup(millicores: number): string {
   return group;
 }
 
-/** The kernel lets go of an ended process a little later, all the more where it has little CPU time. */
+/** The kernel releases an ended process a little later, especially with little CPU time. */
 async function removeCpuGroup(group: string): Promise<void> {
   await waitFor(`${group} is removed`, 10_000, () => {
     rmdirSync(group);
@@ -175,7 +175,7 @@ async function removeCpuGroup(group: string): Promise<void> {
   });
 }
 
-/** A launched agent whose time runs from now on. */
+/** Starts a launched agent and measures from now on. */
 async function launch(contender: Contender, group: Group, ...args: readonly string[]) {
   const port = await freePort();
   const command = ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program, ...args];
@@ -258,7 +258,7 @@ async function untilAnswered(contender: Contender, group: Group): Promise<Pick<S
   }
 }
 
-/** Resolves when the hook has ended well. */
+/** Resolves when the hook has exited with 0. */
 async function throughGate(contender: Contender, group: Group, hook: string): Promise<void> {
   const gate = await launch(contender, group, hook);
   await gate.ended();

@@ -1,11 +1,11 @@
 // The JobSets that the webhook's benchmarks send, and the review an API server wraps them in.
 import type { JsonObject } from "../src/json/types.ts";
 
-/** How many replicatedJobs make a JobSet of that size: each is about 4.9 KB. */
+/** replicatedJobs for a JobSet of that size; each is about 4.9 KB. */
 export const SIZES = { "6 KB": 1, "230 KB": 48 } as const;
 export type Size = keyof typeof SIZES;
 
-/** As training frameworks write them: two containers, and mostly environment variables. */
+/** Like those of training frameworks: two containers and mostly environment variables. */
 export function jobSet(size: Size, namespace: string): JsonObject {
   return {
     apiVersion: "jobset.x-k8s.io/v1alpha2",
@@ -18,7 +18,7 @@ export function jobSet(size: Size, namespace: string): JsonObject {
   };
 }
 
-/** The body of the call that the API server makes for the creation of `object`. */
+/** The body that the API server sends when `object` is created. */
 export function createReview(object: JsonObject, namespace: string): Buffer {
   const kind = { group: "jobset.x-k8s.io", version: "v1alpha2", kind: "JobSet" };
   const resource = { group: "jobset.x-k8s.io", version: "v1alpha2", resource: "jobsets" };

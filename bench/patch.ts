@@ -1,5 +1,5 @@
-// Injection and its patch against fast-json-patch's comparison, on a 6 KB and a 230 KB JobSet: node bench/patch.ts
-// The figures that count are ratios of one run: a machine's own speed cancels out.
+// Compares injection and its patch with the diff of fast-json-patch, on a 6 KB and a 230 KB JobSet: node bench/patch.ts
+// Compare ratios of one run: the speed of the machine cancels out.
 import jsonPatch from "fast-json-patch";
 import { createPatch } from "../src/json/patch.ts";
 import type { JsonObject } from "../src/json/types.ts";
@@ -21,7 +21,7 @@ function sized(bytes: number, replicatedJobs: number): JsonObject {
     }));
     builder.replicatedJob(`job-${index}`, { pods: 4, containers: [container("train", { env })] });
   }
-  // As it comes off the wire.
+  // Parsed from text, as the webhook gets it.
   return JSON.parse(JSON.stringify(builder.build()));
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 /** MiB. */
 export interface Memory {
   readonly rss: number;
-  /** Its own; the rest are pages of the executable, which the agents of a node share. */
+  /** Private memory. The rest is executable pages, which the agents of a node share. */
   readonly own: number;
 }
 

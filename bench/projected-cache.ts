@@ -1,6 +1,6 @@
-// Memory of the Pod cache: 5,000 Pods of a real API server, read by the real reflector, once projected as the controller
-// does it and once whole. Each is measured in a process of its own, as what the heap holds more than before, after a
-// collection. Prints the ratio; the goal is at most a tenth.
+// Measures the memory of the Pod cache: 5,000 Pods of a real API server, read by the real reflector, once projected
+// as in the controller and once as whole objects. Each runs in its own process; the result is the growth of the heap
+// after garbage collection. Prints the ratio; the goal is at most a tenth.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ if (mode === "projected") await hold(kubeconfig ?? "", readPod);
 else if (mode === "full") await hold(kubeconfig ?? "", (raw) => raw);
 else await compare();
 
-/** The child: fills a cache, and says what it weighs. */
+/** The child process: fills a cache and reports its size. */
 async function hold<T>(file: string, project: (raw: JsonObject) => T): Promise<void> {
   const client = connect({ kubeconfig: file });
   const reflector = new Reflector<T>({
@@ -40,7 +40,7 @@ async function hold<T>(file: string, project: (raw: JsonObject) => T): Promise<v
       throw error;
     },
   });
-  // Opens the connection and compiles the code, so that neither counts.
+  // Opens the connection and compiles the code before the measurement.
   await client.request("GET", "/api/v1/pods", { query: { limit: 1 } });
   const before = await settledHeap();
   reflector.start();
@@ -51,7 +51,7 @@ async function hold<T>(file: string, project: (raw: JsonObject) => T): Promise<v
   await client.close();
 }
 
-/** Several collections, with turns of the event loop between them for what finalizers and closed sockets release. */
+/** Collects several times, with turns of the event loop between for finalizers and closed sockets. */
 async function settledHeap(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error("run with --expose-gc");
   for (let i = 0; i < 4; i++) {
@@ -93,7 +93,7 @@ function mebibytes({ heapBytes, pods }: Measurement): string {
 }
 
 async function createPods(client: KubeClient): Promise<void> {
-  // Admission wants the service account that a controller manager would have made.
+  // Admission needs the service account that a controller manager would create.
   const account = { metadata: { name: "default" } };
   await client.request("POST", "/api/v1/namespaces/default/serviceaccounts", { body: account });
   let next = 0;

@@ -1,4 +1,4 @@
-/** Of an unordered list, between the two nearest values. */
+/** The quantile of an unordered list, interpolated between the two nearest values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (sorted.length - 1) * share;

@@ -1,7 +1,8 @@
-// From a killed worker to all workers running again: reprise, upstream's InPlaceRestart and JobSet's Recreate, with the same
-// workload on the same node, in turn, so that a busy machine disturbs all alike. Each kill comes after a random delay, because
-// the kubelet looks at its containers once a second and a fixed phase would favour somebody.
-// `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7]`: 4 Pods, then 20 Pods. Pictures go to docs/.
+// Measures recoveries, from a killed worker to all workers running again: reprise, upstream's InPlaceRestart and
+// JobSet's Recreate, with the same workload on the same node. They take turns, so that a busy machine affects all
+// alike. Each kill comes after a random delay, because the kubelet looks at its containers once a second and a fixed
+// phase would be unfair. `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7]`: 4 Pods, then 20 Pods.
+// Pictures go to docs/images.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,9 +44,9 @@ const SIZES = [
   { pods: 20, repetitions: Number(values["large-repetitions"]) },
 ];
 
-/** Let what the last recovery left behind (deleted Pods, Events) come to an end before the next kill. */
+/** Wait before the next kill, until deleted Pods and Events of the last recovery are gone. */
 const SETTLE_MS = 1_500;
-/** The kubelet's period: after a delay from 0 to this, the kill falls into it at random. */
+/** The kubelet's period. A random delay up to this places the kill anywhere in it. */
 const PERIOD_MS = 1_000;
 
 const slot = freeSlot(24);
@@ -91,7 +92,7 @@ try {
 
 type Recoveries = Readonly<Record<Contender, Recovery[]>>;
 
-/** MiB, resident, of each agent of a group that runs. */
+/** Resident memory in MiB of each agent of a running group. */
 type AgentMemory = Readonly<Record<"reprise" | "upstream", readonly number[]>>;
 
 async function measure(
@@ -102,7 +103,7 @@ async function measure(
 ) {
   const recoveries: Recoveries = { reprise: [], upstream: [], recreate: [] };
   const observers = CONTENDERS.map((contender) => ({ contender, observer: new PodObserver(client, contender) }));
-  // One after the other: of 60 Pods that started at once, upstream's 20 twice did not run within the limit.
+  // One group after the other: with 60 Pods at once, upstream's 20 twice exceeded the start limit.
   for (const { contender, observer } of observers) {
     await create(contender);
     observer.start();
@@ -134,12 +135,12 @@ async function historyOf(client: KubeClient): Promise<readonly RestartSteps[]> {
   return readInPlaceRestart(await client.request("GET", path)).status?.history ?? [];
 }
 
-/** When the kubelet's first look showed the dead worker: up to a second after the kill, by chance, whoever recovers. */
+/** When the kubelet first saw the dead worker: up to a second after the kill, at random for every contender. */
 function firstDown({ lanes }: Recovery): number {
   return Math.min(...lanes.map((lane) => lane.down));
 }
 
-/** Without that chance. */
+/** The recovery time without that random wait. */
 function sinceSeen(recovery: Recovery): number {
   return recovery.seconds - firstDown(recovery);
 }

@@ -1,6 +1,6 @@
-// Reads counters from a Prometheus text page, and what they grew by between two readings.
+// Reads counters from Prometheus text, and their growth between two readings.
 
-/** Value by series, written as on the page: name{label="value",...}. */
+/** Value by series, written as in the text: name{label="value",...}. */
 export type Samples = ReadonlyMap<string, number>;
 
 /** Only the lines whose series begins with one of the names. */
@@ -18,7 +18,7 @@ export function difference(before: Samples, after: Samples): Samples {
   return new Map([...after].map(([series, value]) => [series, value - (before.get(series) ?? 0)]));
 }
 
-/** The sum over all series of that name that have all of the labels. */
+/** The sum of all series with this name and all of these labels. */
 export function total(samples: Samples, name: string, labels: Readonly<Record<string, string>>): number {
   const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
   let sum = 0;

@@ -1,6 +1,6 @@
-// What one admission request costs: a real webhook in a process of its own, real TLS on loopback, keep-alive connections
-// as the API server holds them. Prints latency inside the server (headers read to answer written) and requests per second
-// of CPU time, which is what one core serves: node bench/webhook.ts
+// Measures the cost of one admission request: a real webhook in its own process, TLS on loopback, and keep-alive
+// connections as the API server uses them. Prints the latency in the server (headers read to answer written) and
+// requests per second of CPU time, which is what one core serves: node bench/webhook.ts
 import { fork } from "node:child_process";
 import diagnostics from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import { checkGates } from "./ranges.ts";
 
 const NAMESPACE = "team";
 
-/** Long enough for V8 to have compiled what is hot; the first requests are an order of magnitude slower. */
+/** Long enough for V8 to compile hot code; the first requests are an order of magnitude slower. */
 const WARM_UP_MS = 2_000;
 const MEASURE_MS = 5_000;
 
@@ -33,7 +33,7 @@ interface Usage {
 if (process.argv[2] === "serve") await serve(process.argv[3] ?? "");
 else await measure();
 
-/** The child: a webhook, and on request what it took since the last one. */
+/** The child process: a webhook that reports its latencies and CPU time on request. */
 async function serve(certDir: string): Promise<void> {
   const begun = new WeakMap<object, number>();
   let latenciesMs: number[] = [];
@@ -51,7 +51,7 @@ async function serve(certDir: string): Promise<void> {
     host: "127.0.0.1",
     port: 0,
     healthPort: 0,
-    // As in production: a line per injected JobSet is written, here to nowhere.
+    // As in production, a line per injected JobSet is written, here to no output.
     log: pino({ level: "info" }, { write: () => {} }),
     registry: createRegistry(),
     drain: { minMs: 0, maxMs: 0 },
@@ -91,7 +91,7 @@ async function measure(): Promise<void> {
   for (const size of Object.keys(SIZES) as Size[]) {
     for (const path of ["/mutate", "/validate"]) {
       for (const connections of [1, 16]) {
-        // What /validate sees is what /mutate has made of it.
+        // /validate sees the result of /mutate.
         const plain = jobSet(size, NAMESPACE);
         const body = createReview(path === "/mutate" ? plain : injected(plain), NAMESPACE);
         const send = sender(Number(port), path, body, connections, authority.cert);
@@ -122,7 +122,7 @@ async function measure(): Promise<void> {
   process.exitCode = checkGates("webhook", figures) ? 0 : 1;
 }
 
-/** Sends back to back on each connection, for as long as asked; answers how many seconds it really took. */
+/** Sends back to back on each connection for the given time. Returns the seconds it really took. */
 function sender(port: number, path: string, body: Buffer, connections: number, ca: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, ca });
   const headers = { "content-type": "application/json", "content-length": body.length };
@@ -132,7 +132,7 @@ function sender(port: number, path: string, body: Buffer, connections: number, c
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("end", () => {
-          // A refusal is cheaper than what is to be measured.
+          // A refusal would be cheaper than what is measured.
           if (Buffer.concat(chunks).includes('"allowed":true')) resolve();
           else reject(new Error(`unexpected answer: ${Buffer.concat(chunks)}`));
         });

@@ -3,7 +3,7 @@ import { ANNOTATION_TEXTS, type AnnotationText, LABEL_TEXTS } from "../src/api/a
 import { ANNOTATION, LABEL } from "../src/api/names.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
-/** The page with its tables brought up to date. */
+/** The page with its tables updated. */
 export function withAnnotations(page: string): string {
   const annotations = withGenerated(page, "annotations", table("annotation", ANNOTATION, ANNOTATION_TEXTS));
   return withGenerated(annotations, "labels", table("label", LABEL, LABEL_TEXTS));

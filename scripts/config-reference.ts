@@ -1,9 +1,9 @@
-// Writes the table of settings in docs/configuration.md from the schema, so that the two cannot differ.
+// Writes the table of settings in docs/configuration.md from the schema.
 import { shapeAt } from "../src/config/config.ts";
 import { settingTexts } from "../src/config/config-schema.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
-/** The page with its table brought up to date. */
+/** The page with its table updated. */
 export function withReference(page: string): string {
   return withGenerated(page, "settings", markdownTable(["setting", "default", "expects", "what it does"], rows([])));
 }

@@ -1,4 +1,4 @@
-// Every row of the table in docs/failure-policy.md is a test: the last column names its file and its title.
+// Checks that every row of the table in docs/failure-policy.md names a test, with its file and title.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";

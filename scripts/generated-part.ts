@@ -1,11 +1,11 @@
-// A part of a page that is written from the code, between two marks, so that the two cannot differ.
+// Replaces a generated part of a page, between two marks.
 
 /** The page with the part between the marks named `what` replaced. */
 export function withGenerated(page: string, what: string, part: string): string {
   const begin = `<!-- ${what}: written by \`node scripts/docs.ts\`, do not edit -->`;
   const end = `<!-- ${what}: end -->`;
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page has lost the marks around its ${what}`);
+  if (from < 0 || to < from) throw new Error(`the page has no marks around its ${what}`);
   return `${page.slice(0, from)}${begin}\n\n${part}\n\n${page.slice(to)}`;
 }
 

@@ -8,7 +8,7 @@ import { defaultConfig } from "../src/config/config.ts";
 import { createWebhookMetrics } from "../src/webhook/metrics.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
-/** The page with its tables brought up to date. */
+/** The page with its tables updated. */
 export async function withOperations(page: string): Promise<string> {
   const webhook = new Registry();
   createWebhookMetrics(webhook);
@@ -19,7 +19,7 @@ export async function withOperations(page: string): Promise<string> {
   return withGenerated(withBoth, "events", eventsTable());
 }
 
-/** As controller/shell/run.ts does, with nothing to read yet. */
+/** Like controller/shell/run.ts, with nothing to read yet. */
 function registerController(registry: Registry): void {
   createControllerMetrics(registry).read({
     groupsByPhase: () => new Map(),
@@ -42,12 +42,12 @@ async function metricsTable(registry: Registry): Promise<string> {
   return markdownTable(["metric", "type", "labels", "what it tells"], rows);
 }
 
-/** All series exist from the start, so their labels are all there is. */
+/** All series exist from the start, so their labels are complete. */
 function labelsOf(series: readonly Readonly<Partial<Record<string, string | number>>>[]): string {
   const values = new Map<string, Set<string>>();
   for (const labels of series) {
     for (const [label, value] of Object.entries(labels)) {
-      // The buckets of a histogram are its form, not something to select by.
+      // Buckets of a histogram are not labels to select by.
       if (label === "le" || value === undefined || value === "") continue;
       values.set(label, (values.get(label) ?? new Set()).add(`\`${value}\``));
     }

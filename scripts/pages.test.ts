@@ -1,14 +1,16 @@
-// What the pages say about the repository is true of it: links, files and tests that they name exist.
+// Checks what the pages say about the repository: links, files and tests that they name exist.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { CONDITION } from "../controller/status/conditions.ts";
 import { defaultConfig } from "../src/config/config.ts";
+import { withFields } from "./crd-reference.ts";
 import { withOperations } from "./operations-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 
-const PAGES = ["README.md", "CONTRIBUTING.md", ...globSync("docs/*.md")].sort();
+const FOLDERS = ["agent", "bench", "controller", "docs", "examples", "manifests", "scripts", "src", "test"];
+const PAGES = [...globSync("*.md"), ...globSync("docs/**/*.md"), ...FOLDERS.map((folder) => `${folder}/README.md`)];
 const read = (file: string): string => readFileSync(file, "utf8");
 
 /** As GitHub makes them. */
@@ -27,7 +29,15 @@ function isBroken(page: string, target: string): boolean {
   return !existsSync(file) || (anchor !== undefined && !anchorsOf(file).includes(anchor));
 }
 
-describe.each(PAGES)("%s", (page) => {
+/** Prose alone: code blocks, tables and generated parts may have longer lines, and so may a line that holds a link. */
+function proseLines(text: string): readonly string[] {
+  return text
+    .replaceAll(/^```[\s\S]*?^```$/gm, "")
+    .split("\n")
+    .filter((line) => !line.startsWith("|") && !line.startsWith("<!--") && !line.includes("]("));
+}
+
+describe.each([...new Set(PAGES)].sort())("%s", (page) => {
   const text = read(page);
 
   it("links to files and headings that exist", () => {
@@ -43,8 +53,48 @@ describe.each(PAGES)("%s", (page) => {
     expect(files.filter((file) => globSync(file).length === 0)).toEqual([]);
   });
 
-  it("is linked from the README", () => {
-    expect(page === "README.md" || read("README.md").includes(`](${page})`)).toBe(true);
+  it("has no line of prose over 120 columns", () => {
+    expect(proseLines(text).filter((line) => line.length > 120)).toEqual([]);
+  });
+});
+
+it.each(globSync(["*.md", "docs/*.md"]).filter((page) => page !== "README.md"))(
+  "%s is linked from the README",
+  (page) => {
+    expect(read("README.md")).toContain(`](${page})`);
+  },
+);
+
+it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s says first whom it is for", (page) => {
+  expect(read(page).split("\n\n")[1]).toMatch(/^For /);
+});
+
+it.each(globSync("docs/decisions/0*.md"))("%s is in the index of decisions", (page) => {
+  expect(read("docs/decisions/README.md")).toContain(`](${page.replace("docs/decisions/", "")})`);
+});
+
+it("every top-level folder has a README", () => {
+  // Dot-folders and what .gitignore leaves out are not part of the source.
+  const ignored = read(".gitignore").split("\n");
+  const folders = globSync("*/").filter((folder) => !ignored.includes(`${folder}/`));
+  expect(folders.sort()).toEqual(FOLDERS);
+});
+
+it("docs/inplacerestart.md lists the fields of the CRD (otherwise run: node scripts/docs.ts)", () => {
+  expect(withFields(read("docs/inplacerestart.md"))).toBe(read("docs/inplacerestart.md"));
+});
+
+describe("docs/glossary.md", () => {
+  const rows = [...read("docs/glossary.md").matchAll(/^\| (.+?) \| .+ \| (.+) \|$/gm)].slice(1);
+
+  it("has its words in alphabetical order, each once", () => {
+    const words = rows.map(([, word = ""]) => word);
+    expect(words).toEqual([...new Set(words)].sort((a, b) => a.localeCompare(b, "en")));
+    expect(words.length).toBeGreaterThan(30);
+  });
+
+  it("names the file where each word lives", () => {
+    expect(rows.filter(([, , file = ""]) => !/^`[^`]+\.ts`$/.test(file)).map(([row]) => row)).toEqual([]);
   });
 });
 
@@ -81,8 +131,8 @@ describe("docs/operations.md", () => {
   it.each(["webhook", "controller"])("says what a %s replica asks for, as its manifest has it", (component) => {
     const { spec } = parse(read(`manifests/${component}/deployment.yaml`));
     const { requests, limits } = spec.template.spec.containers[0].resources;
-    const text = `| a ${component} replica | ${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
-    expect(page).toContain(text);
+    const resources = `${requests.cpu} CPU and ${requests.memory} memory requested, at most ${limits.memory}`;
+    expect(page).toContain(`| a ${component} replica | ${resources}`);
   });
 
   it("says what an agent asks for by default", () => {

@@ -1,4 +1,4 @@
-// For pages that name tests: which titles a test file has, and which of a page's references lead nowhere.
+// Checks pages that name tests: finds the titles of a test file, and references to titles that do not exist.
 import { existsSync, readFileSync } from "node:fs";
 
 /** A reference in a page, such as `src/x.test.ts`: outer title › inner title. */
@@ -29,7 +29,7 @@ export function unknownTitles({ file, titles }: TestReference): readonly string[
   return titles.filter((title) => !known.some((each) => each.test(title)));
 }
 
-/** The titles in a test file, and those of its cases, with what is filled in per case left open. */
+/** The titles in a test file, and those of its cases, as patterns with a wildcard for each placeholder. */
 function titlesOf(file: string): RegExp[] {
   const text = readFileSync(file, "utf8");
   const titles = text.matchAll(

@@ -1,5 +1,5 @@
-// Three ways to bring the same workload back, each as its own users would write it: reprise with nothing but a label on the
-// namespace, upstream's alpha with the set-up that KEP-467 asks of its users, and JobSet's default.
+// Three ways to recover the same workload, each as its users would write it: reprise with only a label on the
+// namespace, upstream's alpha with the setup that KEP-467 asks for, and JobSet's default.
 import { UPSTREAM_AGENT, WORKER } from "../../scripts/recovery/observe.ts";
 import { JOBSET, LABEL } from "../../src/api/names.ts";
 
@@ -14,15 +14,15 @@ export const TITLES: Readonly<Record<Contender, string>> = {
 
 export const UPSTREAM_AGENT_IMAGE = "docker.io/local/in-place-restart-agent:1";
 
-/** Far above the number of repetitions: nobody may run out of restarts. */
+/** Far above the number of repetitions, so that no group runs out of restarts. */
 const MAX_RESTARTS = 1_000;
 
-/** What upstream's webhook demands of a JobSet that restarts in place. */
+/** What upstream's webhook requires of a JobSet that restarts in place. */
 const MAX_INT32 = 2_147_483_647;
 
 const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }];
 
-/** Costs nothing while it runs, and ends at once on SIGTERM, so that Recreate does not wait for a grace period. */
+/** Uses no CPU while it runs, and stops at once on SIGTERM, so that Recreate does not wait for a grace period. */
 const SCRIPT = "trap 'exit 143' TERM; sleep 1000000 & wait";
 
 export function namespaceOf(contender: Contender): object {
@@ -68,7 +68,7 @@ function upstreamAgent(): object {
   };
 }
 
-/** What upstream's agent needs of the service account that it shares with the worker. */
+/** The rights that upstream's agent needs for the service account it shares with the worker. */
 export function upstreamRights(): readonly object[] {
   const metadata = { name: "in-place-restart", namespace: "upstream" };
   return [

@@ -1,4 +1,4 @@
-// Draws what was measured as SVG, without a library: the picture in the README is made by the same run as its figures.
+// Draws the measurements as SVG, so that the picture in the README comes from the same run as the figures.
 
 import type { Lane, Recovery } from "../../scripts/recovery/observe.ts";
 import { median, quantile } from "../quantile.ts";
@@ -18,10 +18,10 @@ const LEGEND = [
   ["waits for the others", COLOUR.waiting],
 ] as const;
 
-/** Of each contender the recovery in the middle: one line for each worker, the killed one first. */
+/** The median recovery of each contender, with one row per worker, the killed one first. */
 export function drawTimeline(recoveries: Recoveries): string {
   const typical = CONTENDERS.map((contender) => ({ contender, recovery: middle(recoveries[contender]) }));
-  // Seconds before the kill and after the last recovery, so that the workers are seen running.
+  // Seconds before the kill and after the last recovery, to show the workers running.
   const [before, after] = [0.5, 0.6];
   const end = Math.max(...typical.map(({ recovery }) => recovery.seconds)) + after;
   const x = (seconds: number) => LEFT + ((seconds + before) / (end + before)) * (WIDTH - LEFT - RIGHT);
@@ -72,7 +72,7 @@ export function drawDistribution(pods: number, recoveries: Recoveries): string {
     const [half, most] = [median(seconds), quantile(seconds, 0.9)];
     const summary = `median ${half.toFixed(2)} s, p90 ${most.toFixed(2)} s, n = ${seconds.length}`;
     parts.push(text(LEFT, y, `${TITLES[contender]}: ${summary}`, { bold: true }));
-    // Dots of similar times would hide each other on one height.
+    // Different heights, so that dots of similar times do not hide each other.
     const dots = seconds.map((each, i) => circle(x(each), y + 14 + (i % 4) * 5));
     parts.push(line(x(half), y + 6, x(half), y + 38, COLOUR.text), line(x(most), y + 6, x(most), y + 38, COLOUR.faint));
     parts.push(...dots);
@@ -93,8 +93,9 @@ function middle(recoveries: readonly Recovery[]): Recovery {
 }
 
 function svg(height: number, parts: readonly string[], title: string): string {
+  const size = `viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}"`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" role="img" font-family="sans-serif" font-size="12">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="sans-serif" font-size="12">`,
     `<title>${title}</title>`,
     `<rect width="${WIDTH}" height="${height}" rx="6" fill="#ffffff"/>`,
     ...parts,

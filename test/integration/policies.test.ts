@@ -79,9 +79,9 @@ async function whenEnforced(): Promise<void> {
       await expect(createPod({ annotations: forged })).rejects.toThrow("created without one");
       const pod = await createPod({ account: "trainer" });
       const agent = await clientOf("trainer", pod);
-      await expect(patch(agent, pod, { metadata: { labels: { a: "b" } } })).rejects.toThrow("nothing else of it");
+      await expect(patch(agent, pod, { metadata: { labels: { a: "b" } } })).rejects.toThrow("not for other fields");
       await expect(place(pod, "n0", forged)).rejects.toThrow("a Binding carries none");
-      await expect(createPod({ by: await clientOf("plain") })).rejects.toThrow("which the Job controller creates");
+      await expect(createPod({ by: await clientOf("plain") })).rejects.toThrow("only the Job controller creates");
     },
     { timeout: 30_000, interval: 200 },
   );
@@ -217,14 +217,14 @@ describe("the agent's role, with the token of a Pod", () => {
     ["a toleration", { spec: { tolerations: [{ key: "gpu", operator: "Exists" }] } }],
   ])("denies %s", async (_what, change) => {
     const { pod, agent } = await member();
-    await expect(patch(agent, pod, change)).rejects.toThrow("nothing else of it");
+    await expect(patch(agent, pod, change)).rejects.toThrow("not for other fields");
   });
 
   it("denies another image, and ignores a status", async () => {
     const { pod, agent } = await member();
     const body = [{ op: "replace", path: "/spec/containers/0/image", value: "other" }];
     const image = agent.request("PATCH", `${PODS}/${pod.name}`, { body, contentType: JSON_PATCH });
-    await expect(image).rejects.toThrow("nothing else of it");
+    await expect(image).rejects.toThrow("not for other fields");
     // The API server itself drops a status that does not come through the subresource.
     await patch(agent, pod, { status: { phase: "Failed" } });
     expect((await admin.request("GET", `${PODS}/${pod.name}`))["status"]).toMatchObject({ phase: "Pending" });
@@ -350,9 +350,9 @@ describe("somebody who may create and patch Pods", () => {
 
   it("cannot make a Pod that claims to belong to a group, nor label one so", async () => {
     const plain = await clientOf("plain");
-    await expect(createPod({ by: plain, labels })).rejects.toThrow("which the Job controller creates");
+    await expect(createPod({ by: plain, labels })).rejects.toThrow("only the Job controller creates");
     const pod = await createPod({ by: plain, labels: {} });
-    await expect(patch(plain, pod, { metadata: { labels } }, "")).rejects.toThrow("which the Job controller creates");
+    await expect(patch(plain, pod, { metadata: { labels } }, "")).rejects.toThrow("only the Job controller creates");
   });
 
   it("creates and changes every other Pod as before, and the other labels of a member", async () => {
