@@ -51,3 +51,13 @@ it("actionlint finds a key that no job has", { timeout: BUILD_TIMEOUT_MS }, () =
 it.each(workflows)("%s grants read access only, and more to single jobs", (file) => {
   expect(parse(readFileSync(file, "utf8")).permissions).toEqual({ contents: "read" });
 });
+
+it.each(workflows)("%s uses actions of a released version, or files of this repository", (file) => {
+  const used = [...readFileSync(file, "utf8").matchAll(/^\s*(?:- )?uses: (\S+)$/gm)].map(([, action = ""]) => action);
+  expect(used).not.toEqual([]);
+  expect(used.filter((action) => !/^(?:\.\/\S+|[\w-]+\/[\w-]+@v\d+)$/.test(action))).toEqual([]);
+});
+
+it("CI runs the same script as everywhere else", () => {
+  expect(readFileSync(".github/workflows/ci.yaml", "utf8")).toContain(".ci/run");
+});
