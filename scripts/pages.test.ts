@@ -3,10 +3,12 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { RULES } from "../controller/rules/chain.ts";
 import { CONDITION } from "../controller/status/conditions.ts";
 import { defaultConfig } from "../src/config/config.ts";
 import { withFields } from "./crd-reference.ts";
 import { withOperations } from "./operations-reference.ts";
+import { withRules } from "./rules-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 
 const FOLDERS = ["agent", "bench", "controller", "docs", "examples", "manifests", "scripts", "src", "test"];
@@ -82,6 +84,11 @@ it("every top-level folder has a README", () => {
 
 it("docs/inplacerestart.md lists the fields of the CRD (otherwise run: node scripts/docs.ts)", () => {
   expect(withFields(read("docs/inplacerestart.md"))).toBe(read("docs/inplacerestart.md"));
+});
+
+it("docs/architecture.md lists the rules of the controller (otherwise run: node scripts/docs.ts)", () => {
+  const page = read("docs/architecture.md");
+  expect(withRules(page, RULES)).toBe(page);
 });
 
 describe("docs/glossary.md", () => {
