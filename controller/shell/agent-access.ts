@@ -1,7 +1,7 @@
-// Grants agents access: RoleBindings for the service accounts of a JobSet's Pods. The object that the agents follow owns
-// them, so they are garbage-collected with the JobSet and when reprise is uninstalled.
-// Workers share the service account. The policies in manifests/agent keep it from gaining rights. It must not lose any
-// either: an account that may already patch Pods gets no write binding, so the policy never narrows its own right.
+// Grants agents access: RoleBindings for the service accounts of a JobSet's Pods. The object that the agents follow
+// owns them, so they are garbage-collected with the JobSet and when reprise is uninstalled. Workers share the service
+// account. The policies in manifests/agent keep it from gaining rights. It must not lose any either: an account that
+// may already patch Pods gets no write binding, so the policy never narrows its own right.
 import { createHash } from "node:crypto";
 import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -34,7 +34,9 @@ export class AgentAccess {
     this.#now = now;
   }
 
-  /** Returns the delay to the next check in milliseconds. Grants nothing before the object that agents follow exists. */
+  /**
+   * Returns the delay to the next check in milliseconds. Grants nothing before the object that agents follow exists.
+   */
   async ensure(
     key: string,
     jobSet: JobSet,
@@ -79,8 +81,9 @@ export class AgentAccess {
   }
 
   /**
-   * Only agents may `join`, so an account that may patch Pods but not join has the right from elsewhere. `join` is checked
-   * before and after: a binding created or deleted in between would look like such a right, and agents would lose access.
+   * Only agents may `join`, so an account that may patch Pods but not join has the right from elsewhere. `join` is
+   * checked before and after: a binding created or deleted in between would look like such a right, and agents would
+   * lose access.
    */
   async #hasOwnRight(namespace: string, account: string, signal: AbortSignal): Promise<boolean> {
     const may = (attributes: Readonly<Record<string, string>>) => this.#may(namespace, account, attributes, signal);

@@ -1,5 +1,5 @@
-// The controller's metrics. Label values come from fixed lists, and every series exists from the start: otherwise rate()
-// would miss the first increment.
+// The controller's metrics. Label values come from fixed lists, and every series exists from the start: otherwise
+// rate() would miss the first increment.
 import { Counter, Gauge, type Registry } from "prom-client";
 import {
   type InPlaceRestartStatus,

@@ -1,5 +1,5 @@
-// Finds JobSets that are opted in but were created without injection, because the webhook was down or not yet installed.
-// They run, but JobSet recreates them on failure. Without a warning, users would notice only then.
+// Finds JobSets that are opted in but were created without injection, because the webhook was down or not yet
+// installed. They run, but JobSet recreates them on failure. Without a warning, users would notice only then.
 
 import { readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";

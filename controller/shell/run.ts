@@ -1,5 +1,5 @@
-// Assembles the controller: watches feed the groups, changed groups are queued, and the leader reconciles them. Replicas
-// that do not lead keep the same view and write nothing.
+// Assembles the controller: watches feed the groups, changed groups are queued, and the leader reconciles them.
+// Replicas that do not lead keep the same view and write nothing.
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";

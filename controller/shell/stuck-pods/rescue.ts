@@ -1,5 +1,5 @@
-// Frees Pods that are stuck on unreachable nodes. Only the leader acts. No request is sent while every node is reachable;
-// the Pods of a lost node are listed periodically until the node is back.
+// Frees Pods that are stuck on unreachable nodes. Only the leader acts. No request is sent while every node is
+// reachable; the Pods of a lost node are listed periodically until the node is back.
 import { formatDuration } from "../../../src/api/duration.ts";
 import { FAILURE_RECOVERY } from "../../../src/api/names.ts";
 import { ApiError, hasStatus } from "../../../src/kube/api-error.ts";
@@ -24,8 +24,9 @@ export interface RescueOptions {
 }
 
 /**
- * A terminating Pod is freed one threshold after it was found at the earliest, so a period of up to the threshold delays
- * nothing. At the longest period, 1,000 lost nodes cost 33 small lists a second, and a new annotation is seen 30 s late.
+ * A terminating Pod is freed one threshold after it was found at the earliest, so a period of up to the threshold
+ * delays nothing. At the longest period, 1,000 lost nodes cost 33 small lists a second, and a new annotation is seen 30
+ * s late.
  */
 const LONGEST_PERIOD_MS = 30_000;
 const SHORTEST_PERIOD_MS = 1_000;
