@@ -39,7 +39,7 @@ function object() {
 const added = { kind: "added", resourceVersion: "1" } as const;
 
 describe("Groups", () => {
-  it("puts a JobSet, its Jobs, Pods and object into one group, in any order", () => {
+  it("collect a JobSet, its Jobs, Pods and InPlaceRestart in one group, in any order", () => {
     const { groups } = watched();
     groups.podChanged({ ...added, key: "team/p", uid: "p1", item: pod("train") });
     groups.objectChanged({ ...added, key: KEY, uid: "i1", item: object() });
@@ -51,7 +51,7 @@ describe("Groups", () => {
     expect([...(groups.get(KEY)?.members.keys() ?? [])]).toEqual(["p1"]);
   });
 
-  it("asks for a look at a group with a JobSet only, and once more when it loses it", () => {
+  it("report changes only of groups with a JobSet, and once more when the JobSet is gone", () => {
     const { groups, changed } = watched();
     groups.podChanged({ ...added, key: "team/p", uid: "p1", item: pod("train") });
     expect(changed).toEqual([]);
@@ -61,14 +61,14 @@ describe("Groups", () => {
     expect(changed).toEqual([KEY, KEY]);
   });
 
-  it("leaves Jobs alone that no JobSet controls", () => {
+  it("ignore Jobs that no JobSet controls", () => {
     const { groups } = watched();
     groups.jobChanged({ ...added, key: "team/x", uid: "o1", item: job(undefined) });
     groups.jobChanged({ ...added, key: "team/x", uid: "o1", item: job({ kind: "CronJob" }) });
     expect([...groups.keys()]).toEqual([]);
   });
 
-  it("moves a Pod whose label changes to the other group", () => {
+  it("move a Pod to another group when its label changes", () => {
     const { groups } = watched();
     groups.podChanged({ ...added, key: "team/p", uid: "p1", item: pod("train") });
     const [item, old] = [pod("other"), pod("train")];
@@ -76,7 +76,7 @@ describe("Groups", () => {
     expect([...groups.keys()]).toEqual(["team/other"]);
   });
 
-  it("forgets a group of which nothing exists any more", () => {
+  it("drop a group when its last object is gone", () => {
     const { groups } = watched();
     groups.jobSetChanged({ ...added, key: KEY, uid: "j1", item: jobSet() });
     groups.jobChanged({ ...added, key: "team/train-w-0", uid: "o1", item: job({ kind: "JobSet" }) });

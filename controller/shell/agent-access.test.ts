@@ -4,11 +4,11 @@ import { bindingName } from "./agent-access.ts";
 const UID = "0f7c1a52-9f6e-4f0e-8f43-0b7c5d1e2a3b";
 
 describe("the name of a RoleBinding", () => {
-  it("says what it is for, and for whom", () => {
+  it("contains its purpose, the JobSet and part of the owner's UID", () => {
     expect(bindingName("write-default", "train", UID)).toBe("reprise-agent-write-default-train-0f7c1a52");
   });
 
-  it("is no longer than a name may be, and still another for every account", () => {
+  it("stays within the name limit and differs for every account", () => {
     const account = "a".repeat(252);
     const names = ["1", "2"].map((last) => bindingName(`write-${account}${last}`, "train", UID));
     expect(names.map(({ length }) => length)).toEqual([253, 253]);
@@ -16,7 +16,7 @@ describe("the name of a RoleBinding", () => {
     for (const name of names) expect(name).toMatch(/^reprise-agent-write-a+-[0-9a-f]{16}-0f7c1a52$/);
   });
 
-  it("is whole as long as it fits", () => {
+  it("is shortened only if it exceeds the limit", () => {
     const fits = 253 - bindingName("write-", "train", UID).length;
     expect(bindingName(`write-${"a".repeat(fits)}`, "train", UID)).toMatch(/-a+-train-0f7c1a52$/);
     expect(bindingName(`write-${"a".repeat(fits + 1)}`, "train", UID)).not.toContain("train");

@@ -1,7 +1,7 @@
-// Lets the agents of a JobSet in: RoleBindings for the service accounts of its Pods, owned by what the agents follow: they end with
-// the JobSet, and when reprise is removed with its objects, no RoleBinding to a role that is gone stays behind. Workers share
-// the account, so it must gain nothing by them, which the policies in manifests/agent see to, and lose nothing: an account that may
-// patch Pods already gets no right to it from here, and stays out of the policy that narrows that right.
+// Grants agents access: RoleBindings for the service accounts of a JobSet's Pods. The object that the agents follow
+// owns them, so they are garbage-collected with the JobSet and when reprise is uninstalled. Workers share the service
+// account. The policies in manifests/agent keep it from gaining rights. It must not lose any either: an account that
+// may already patch Pods gets no write binding, so the policy never narrows its own right.
 import { createHash } from "node:crypto";
 import { hasAgent } from "../../src/api/agent-container.ts";
 import { IN_PLACE_RESTART, type InPlaceRestart } from "../../src/api/in-place-restart.ts";
@@ -11,7 +11,7 @@ import { asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import { type OwnerReference, ownedBy, ownedByObject, type WritingClient } from "./fenced-writes.ts";
 
-/** The roles of manifests/agent. Readers by what the agent follows. */
+/** The roles in manifests/agent. The reader role depends on the object that the agent follows. */
 const ROLE = {
   reader: "reprise-agent-reader",
   jobSetReader: "reprise-agent-jobset-reader",
@@ -19,15 +19,15 @@ const ROLE = {
 } as const;
 
 /**
- * How long the RoleBindings are trusted to be there and to suffice. Somebody may delete one, or take from an account the right of its
- * own; watching every RoleBinding of the cluster for that would show the controller more than it needs to know.
+ * How long RoleBindings are assumed to exist and to suffice. A user may delete one, or revoke an account's own right.
+ * Watching all RoleBindings instead would show the controller more than it needs to know.
  */
 const TRUST_MS = 5 * 60_000;
 
 export class AgentAccess {
   readonly #client: WritingClient;
   readonly #now: () => number;
-  /** For whom there is access (the UID of the owner), and when that was last certain; by the key of the group. */
+  /** By the key of the group: the UID of the owner that has access, and when that was last verified. */
   readonly #known = new Map<string, { readonly uid: string; readonly at: number }>();
 
   constructor(client: WritingClient, now: () => number) {
@@ -35,7 +35,9 @@ export class AgentAccess {
     this.#now = now;
   }
 
-  /** Returns when to look again, in milliseconds from now. Without the group's object there is nothing to let agents in to yet. */
+  /**
+   * Returns the delay to the next check in milliseconds. Grants nothing before the object that agents follow exists.
+   */
   async ensure(
     key: string,
     jobSet: JobSet,
@@ -56,19 +58,19 @@ export class AgentAccess {
     const accounts = agentAccounts(jobSet);
     const dependent = await this.#withoutOwnRight(jobSet.namespace, accounts, signal);
     await this.#bind(jobSet, owner, "read", keepsOwnAttempts ? ROLE.jobSetReader : ROLE.reader, accounts, signal);
-    // One each: which accounts need it may change.
+    // One binding per account: the set of accounts that need one may change.
     for (const account of dependent)
       await this.#bind(jobSet, owner, `write-${account}`, ROLE.writer, [account], signal);
     this.#known.set(key, { uid: owner.uid, at: this.#now() });
     return TRUST_MS;
   }
 
-  /** The JobSet is gone, and its RoleBindings go with it. */
+  /** The JobSet is gone; its RoleBindings are garbage-collected. */
   forget(key: string): void {
     this.#known.delete(key);
   }
 
-  /** The accounts that cannot patch Pods, or can only because another JobSet's agents need it. */
+  /** The accounts that cannot patch Pods, or can only because of another JobSet's agents. */
   async #withoutOwnRight(
     namespace: string,
     accounts: readonly string[],
@@ -80,8 +82,9 @@ export class AgentAccess {
   }
 
   /**
-   * Only agents are let in to `join`, so who may patch Pods and not join has the right from elsewhere. Asked before and after: a
-   * RoleBinding that comes or goes between two questions would look like such a right, and its agents would be left without one.
+   * Only agents may `join`, so an account that may patch Pods but not join has the right from elsewhere. `join` is
+   * checked before and after: a binding created or deleted in between would look like such a right, and agents would
+   * lose access.
    */
   async #hasOwnRight(namespace: string, account: string, signal: AbortSignal): Promise<boolean> {
     const may = (attributes: Readonly<Record<string, string>>) => this.#may(namespace, account, attributes, signal);
@@ -128,21 +131,21 @@ export class AgentAccess {
     try {
       await this.#client.request("POST", path, { body, signal });
     } catch (error) {
-      // It is there already.
+      // It already exists.
       if (!hasStatus(error, 409)) throw error;
     }
   }
 }
 
-/** Names of objects are no longer. That of a service account alone may be as long. */
+/** The limit of an object name, which the name of a service account alone may reach. */
 const MAX_NAME = 253;
 
-/** With part of the owner's UID, so that one made anew never relies on what is collected with its predecessor. */
+/** Includes part of the owner's UID, so a recreated owner never relies on a binding that is about to be collected. */
 export function bindingName(purpose: string, jobSet: string, ownerUid: string): string {
   const [prefix, what, suffix] = ["reprise-agent-", `${purpose}-${jobSet}`, `-${ownerUid.slice(0, 8)}`];
   const room = MAX_NAME - prefix.length - suffix.length;
   if (what.length <= room) return `${prefix}${what}${suffix}`;
-  // 64 bits: the few accounts of a JobSet never share one.
+  // 64 bits are enough to tell the few accounts of a JobSet apart.
   const hash = createHash("sha256").update(what).digest("hex").slice(0, 16);
   return `${prefix}${what.slice(0, room - 1 - hash.length)}-${hash}${suffix}`;
 }
@@ -152,7 +155,7 @@ function agentAccounts(jobSet: JobSet): readonly string[] {
   const accounts = jobSet.replicatedJobs.flatMap(({ template }) => {
     const podSpec = asMap(asMap(asMap(template["spec"])["template"])["spec"]);
     if (!hasAgent(podSpec)) return [];
-    // The second is the old name of the field, which the API still takes; without either, Pods get this account.
+    // `serviceAccount` is the deprecated name of the field. Without either, Pods use the default account.
     return [asText(podSpec["serviceAccountName"]) || asText(podSpec["serviceAccount"]) || "default"];
   });
   return [...new Set(accounts)].sort();

@@ -1,6 +1,6 @@
 // Fences stale leaders and stale caches: the API server refuses their writes. Every write of the controller names the
-// object's UID, and one that builds on a version names that version too. A replica that lost its lease without noticing,
-// or that decided on an old view, gets a conflict and changes nothing.
+// object's UID, and one that builds on a version names that version too. A replica that lost its lease without
+// noticing, or that decided on an old view, gets a conflict and changes nothing.
 
 import { IN_PLACE_RESTART, type InPlaceRestart, type InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -67,7 +67,9 @@ export class FencedWrites {
     return readIdentity(await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal }));
   }
 
-  /** Fenced by the version. Sets the final state as JobSet's controller would; that controller then deletes the Jobs. */
+  /**
+   * Fenced by the version. Sets the final state as JobSet's controller would; that controller then deletes the Jobs.
+   */
   async failJobSet(jobSet: JobSet, { reason, message, at }: JobSetFailure, signal: AbortSignal): Promise<void> {
     const { namespace, name, resourceVersion, conditions } = jobSet;
     // Kubernetes stores condition times in whole seconds.

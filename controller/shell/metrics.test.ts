@@ -32,8 +32,8 @@ async function sampleOf(registry: Registry, name: string, labels: Readonly<Recor
   )?.value;
 }
 
-describe("the controller's metrics", () => {
-  it("count a restart when it has reached its epoch, once, with its final cause", async () => {
+describe("controller metrics", () => {
+  it("count a restart once, when it reaches its epoch", async () => {
     const registry = new Registry();
     const metrics = createControllerMetrics(registry);
     const labels = { cause: "ContainerExited", counted: "true" };
@@ -49,7 +49,7 @@ describe("the controller's metrics", () => {
     expect(await restarts()).toBe(2);
   });
 
-  it("count what is done beyond a restart in place, once, when it is decided", async () => {
+  it("count an escalation once, when it is decided", async () => {
     const registry = new Registry();
     const metrics = createControllerMetrics(registry);
     const count = (action: string) => sampleOf(registry, "reprise_controller_escalations_total", { action });
@@ -61,7 +61,7 @@ describe("the controller's metrics", () => {
     expect(await count("RecreateJobSet")).toBe(1);
   });
 
-  it("time every part of a recovery when all workers run", async () => {
+  it("record the duration of each part of a recovery when all workers run", async () => {
     const registry = new Registry();
     const metrics = createControllerMetrics(registry);
     metrics.written(status(seen), status(synced));
@@ -76,7 +76,7 @@ describe("the controller's metrics", () => {
     expect(await sampleOf(registry, `${name}_count`, { part: "total" })).toBe(1);
   });
 
-  it("exist from the start, each with a value", async () => {
+  it("exist from the start with a value", async () => {
     const registry = new Registry();
     const metrics = createControllerMetrics(registry);
     metrics.read({

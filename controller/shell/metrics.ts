@@ -1,5 +1,5 @@
-// What the controller counts. Every label value comes from a fixed list, and all series exist from the start, so that a rate
-// over the first failure is not lost.
+// The controller's metrics. Label values come from fixed lists, and every series exists from the start: otherwise
+// rate() would miss the first increment.
 import { Counter, Gauge, type Registry } from "prom-client";
 import {
   type InPlaceRestartStatus,
@@ -13,11 +13,11 @@ import { latencyHistogram, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
-/** What is watched, as the metrics and the log call it. */
+/** The watched collections, as metrics and logs name them. */
 const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
 export type Watched = (typeof WATCHED)[number];
 
-/** Numbers that are read when somebody asks for them. */
+/** Values that are read on each scrape. */
 interface Readings {
   readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
   readonly notInjected: () => number;
@@ -28,15 +28,15 @@ interface Readings {
 
 export interface ControllerMetrics {
   decided(kind: Decision["kind"]): void;
-  /** Something was told to people, by an Event of this reason. */
-  told(reason: string): void;
-  /** A status was replaced by another. */
+  /** An Event with this reason was sent to the recorder. */
+  notified(reason: string): void;
+  /** A status was written. */
   written(before: InPlaceRestartStatus | undefined, after: InPlaceRestartStatus): void;
-  /** `conflict`: the view was old, which the next look mends. */
+  /** `conflict`: the cache was stale, which the next attempt resolves. */
   reconcileFailed(why: "conflict" | "error"): void;
   relisted(watched: Watched): void;
   watchFailed(watched: Watched): void;
-  /** Call once, when everything that is read exists. */
+  /** Registers the values that are read on each scrape. Call once. */
   read(readings: Readings): void;
 }
 
@@ -51,7 +51,7 @@ const DECISIONS: Readonly<Record<Decision["kind"], true>> = {
 
 const ESCALATIONS = RESTART_ACTIONS.filter((action) => action !== "RestartInPlace");
 
-/** The parts of a recovery, each from one step to the next, and all of it. */
+/** The parts of a recovery, each from one step to the next, and the total. */
 const PARTS: readonly { readonly part: string; readonly from: keyof RestartSteps; readonly to: keyof RestartSteps }[] =
   [
     { part: "deprecate", from: "failureSeen", to: "deprecated" },
@@ -65,48 +65,48 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   const registers = [registry];
   const decisions = new Counter({
     name: "reprise_controller_decisions_total",
-    help: "Decisions carried out, by kind.",
+    help: "Decisions executed, by kind.",
     labelNames: ["kind"] as const,
     registers,
   });
   const restarts = new Counter({
     name: "reprise_controller_restarts_total",
-    help: "Group restarts that reached their next epoch, by cause, and whether they count towards the budget.",
+    help: "Group restarts that reached the next epoch, by cause and by whether they count towards the budget.",
     labelNames: ["cause", "counted"] as const,
     registers,
   });
-  const told = new Counter({
+  const notices = new Counter({
     name: "reprise_controller_events_total",
-    help: "What was told about JobSets and Pods, by the reason of its Event.",
+    help: "Events about JobSets and Pods, by reason.",
     labelNames: ["reason"] as const,
     registers,
   });
   const escalations = new Counter({
     name: "reprise_controller_escalations_total",
-    help: "Failures about which more was done than a restart in place, by what was done.",
+    help: "Failures that led to more than a restart in place, by action.",
     labelNames: ["action"] as const,
     registers,
   });
   const recovery = latencyHistogram(registry, {
     name: "reprise_controller_recovery_seconds",
-    help: "Time of each part of a group restart, from the failure that was seen to all workers running.",
+    help: "Duration of each part of a group restart, from the detected failure until all workers run.",
     labelNames: ["part"],
   });
   const failures = new Counter({
     name: "reprise_controller_reconcile_failures_total",
-    help: "Looks at a group that ended with a refused or failed request, and are repeated.",
+    help: "Failed reconciles, by cause: conflict (a stale cache) or error. Each is retried.",
     labelNames: ["why"] as const,
     registers,
   });
   const relists = new Counter({
     name: "reprise_controller_relists_total",
-    help: "Times that a whole collection was listed again because the API server had forgotten the watch's place.",
+    help: "Full lists after a watch expired, by resource.",
     labelNames: ["resource"] as const,
     registers,
   });
   const watchErrors = new Counter({
     name: "reprise_controller_watch_errors_total",
-    help: "Failed list and watch requests.",
+    help: "Failed list and watch requests, by resource.",
     labelNames: ["resource"] as const,
     registers,
   });
@@ -114,7 +114,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   for (const cause of RESTART_REASONS) {
     for (const counted of ["true", "false"]) restarts.labels({ cause, counted }).inc(0);
   }
-  for (const reason of Object.keys(EVENT_TEXTS)) told.labels({ reason }).inc(0);
+  for (const reason of Object.keys(EVENT_TEXTS)) notices.labels({ reason }).inc(0);
   for (const action of ESCALATIONS) escalations.labels({ action }).inc(0);
   for (const { part } of PARTS) recovery.zero({ part });
   for (const why of ["conflict", "error"]) failures.labels({ why }).inc(0);
@@ -122,7 +122,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
 
   return {
     decided: (kind) => decisions.labels({ kind }).inc(),
-    told: (reason) => told.labels({ reason }).inc(),
+    notified: (reason) => notices.labels({ reason }).inc(),
     written(before, after) {
       const [was, is] = [before?.history.at(-1), after.history.at(-1)];
       if (is === undefined) return;
@@ -149,20 +149,22 @@ function registerReadings(registry: Registry, readings: Readings): void {
   readGauge(
     registry,
     "reprise_controller_not_injected",
-    "JobSets that are opted in and were created without injection.",
+    "JobSets that are opted in but were created without injection.",
     readings.notInjected,
   );
-  readGauge(registry, "reprise_controller_queue_depth", "Groups that wait to be looked at.", readings.queueDepth);
-  readGauge(registry, "reprise_controller_leader", "1 while this replica leads.", () => (readings.isLeader() ? 1 : 0));
+  readGauge(registry, "reprise_controller_queue_depth", "Groups waiting to be reconciled.", readings.queueDepth);
+  readGauge(registry, "reprise_controller_leader", "1 if this replica is the leader, otherwise 0.", () =>
+    readings.isLeader() ? 1 : 0,
+  );
   readGauge(
     registry,
     "reprise_controller_events_dropped",
-    "Occurrences that no Event tells about.",
+    "Events dropped before they were recorded.",
     readings.eventsDropped,
   );
   new Gauge({
     name: "reprise_controller_groups",
-    help: "Groups by phase.",
+    help: "Groups, by phase.",
     labelNames: ["phase"] as const,
     registers: [registry],
     collect() {

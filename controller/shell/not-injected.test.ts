@@ -31,7 +31,7 @@ function watched() {
 }
 
 describe("readPlainJobSet", () => {
-  it("asks injection itself what it would do", () => {
+  it("says what injection would do with the JobSet", () => {
     expect(plain().injectable).toBe("yes");
     expect(plain(() => annotated("true")).injectable).toBe("yes");
     expect(plain(() => annotated("false")).injectable).toBe("no");
@@ -42,29 +42,29 @@ describe("readPlainJobSet", () => {
     ).toBe("no");
   });
 
-  it("leaves a JobSet alone that is over or being deleted", () => {
-    const over = { conditions: [{ type: "Completed", status: "True" }] };
-    expect(plain((object) => ({ ...object, status: over })).injectable).toBe("no");
+  it("ignores a JobSet that has finished or is being deleted", () => {
+    const finished = { conditions: [{ type: "Completed", status: "True" }] };
+    expect(plain((object) => ({ ...object, status: finished })).injectable).toBe("no");
     const metadata = { name: "train", namespace: "team", deletionTimestamp: "2026-01-01T00:00:00Z" };
     expect(plain((object) => ({ ...object, metadata })).injectable).toBe("no");
   });
 });
 
 describe("NotInjected", () => {
-  it("tells about a JobSet in an opted-in namespace, once, and only while it leads", () => {
+  it("the leader warns once about a JobSet in an opted-in namespace", () => {
     const { found, told, namespace, seen } = watched();
     namespace("added");
     seen();
     expect([found.count, told.length]).toEqual([1, 0]);
-    found.tell(true);
+    found.setLeading(true);
     seen();
     expect(told).toHaveLength(1);
     expect(told[0]).toMatchObject({ reason: "NotInjected", regarding: { kind: "JobSet", name: "train", uid: "j1" } });
   });
 
-  it("notices a namespace that opts in, or out, after its JobSets were created", () => {
+  it("notices a namespace that opts in or out after its JobSets were created", () => {
     const { found, told, namespace, seen } = watched();
-    found.tell(true);
+    found.setLeading(true);
     seen();
     expect([found.count, told.length]).toEqual([0, 0]);
     namespace("added");
@@ -73,7 +73,7 @@ describe("NotInjected", () => {
     expect(found.count).toBe(0);
   });
 
-  it("counts a JobSet no longer that is deleted, finished or opted out", () => {
+  it("no longer counts a JobSet that is deleted or opted out", () => {
     const { found, namespace, seen } = watched();
     namespace("added");
     seen();
@@ -84,9 +84,9 @@ describe("NotInjected", () => {
     expect(found.count).toBe(0);
   });
 
-  it("says what can be done: apply again, or see why it would be refused", () => {
+  it("points to `reprise validate` if injection would refuse the JobSet", () => {
     const { found, told, namespace, seen } = watched();
-    found.tell(true);
+    found.setLeading(true);
     namespace("added");
     seen(plain(() => annotated("perhaps")));
     expect(told[0]?.note).toContain("reprise validate");

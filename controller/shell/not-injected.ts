@@ -1,5 +1,5 @@
-// Finds JobSets that are opted in and were created without injection: the webhook was down, or came later. They run, but
-// restart by being recreated, and nobody would notice before the first failure.
+// Finds JobSets that are opted in but were created without injection, because the webhook was down or not yet
+// installed. They run, but JobSet recreates them on failure. Without a warning, users would notice only then.
 
 import type { Change } from "../../src/api/change.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
@@ -12,16 +12,16 @@ import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import type { EventReason } from "../status/event-reasons.ts";
 import { jobSetReference } from "./reconcile.ts";
 
-/** A JobSet without the label of injected ones. */
+/** A JobSet without the injected label. */
 export interface PlainJobSet extends Identity {
-  /** What injection would make of it now; `no` when it is not meant for it, or is over. */
+  /** What injection would do now; `no` if the JobSet is not opted in or has finished. */
   readonly injectable: "yes" | "refused" | "no";
 }
 
-/** Whether a policy of that name exists is the webhook's to say, when the JobSet is applied again. */
+/** The webhook checks whether a named policy exists when the JobSet is applied again. */
 const anyPolicy = () => ({ kind: "found", policy: RESTART_EVERYTHING }) as const;
 
-/** Answers by injecting it, so that this and the webhook cannot disagree. */
+/** Runs the injection itself, so that the answer always agrees with the webhook. */
 export function readPlainJobSet(raw: JsonObject, config: InjectionSettings): PlainJobSet {
   const identity = readIdentity(raw);
   const outcome = inject({
@@ -31,18 +31,18 @@ export function readPlainJobSet(raw: JsonObject, config: InjectionSettings): Pla
     config,
     policies: anyPolicy,
   });
-  const over = readJobSet(raw).outcome !== "none";
-  const injectable = over || outcome.kind === "skipped" ? "no" : outcome.kind === "refused" ? "refused" : "yes";
+  const finished = readJobSet(raw).outcome !== "none";
+  const injectable = finished || outcome.kind === "skipped" ? "no" : outcome.kind === "refused" ? "refused" : "yes";
   return { ...identity, injectable };
 }
 
 export class NotInjected {
   readonly #record: (occurrence: Occurrence) => void;
   readonly #optedIn = new Set<string>();
-  /** Those that injection would take, by UID. */
+  /** JobSets that injection would accept or refuse, by UID. */
   readonly #candidates = new Map<string, PlainJobSet>();
-  readonly #told = new Set<string>();
-  #isTelling = false;
+  readonly #warned = new Set<string>();
+  #isLeading = false;
 
   constructor(record: (occurrence: Occurrence) => void) {
     this.#record = record;
@@ -54,46 +54,46 @@ export class NotInjected {
     return count;
   }
 
-  /** Of namespaces with the opt-in label. */
+  /** For namespaces with the opt-in label only. */
   namespaceChanged({ kind, key }: Change<unknown>): void {
     if (kind === "deleted") this.#optedIn.delete(key);
     else this.#optedIn.add(key);
-    if (kind === "added") this.#tellAll();
+    if (kind === "added") this.#warnAll();
   }
 
   jobSetChanged({ kind, uid, item }: Change<PlainJobSet>): void {
     if (kind === "deleted" || item.injectable === "no") {
       this.#candidates.delete(uid);
-      if (kind === "deleted") this.#told.delete(uid);
+      if (kind === "deleted") this.#warned.delete(uid);
       return;
     }
     this.#candidates.set(uid, item);
-    this.#tell(item);
+    this.#warn(item);
   }
 
-  /** Only the leader tells; every replica counts. */
-  tell(isTelling: boolean): void {
-    this.#isTelling = isTelling;
-    this.#tellAll();
+  /** Every replica counts, but only the leader records Events. */
+  setLeading(isLeading: boolean): void {
+    this.#isLeading = isLeading;
+    this.#warnAll();
   }
 
-  #tellAll(): void {
-    for (const jobSet of this.#candidates.values()) this.#tell(jobSet);
+  #warnAll(): void {
+    for (const jobSet of this.#candidates.values()) this.#warn(jobSet);
   }
 
-  #tell(jobSet: PlainJobSet): void {
-    if (!this.#isTelling || !this.#optedIn.has(jobSet.namespace) || this.#told.has(jobSet.uid)) return;
-    this.#told.add(jobSet.uid);
+  #warn(jobSet: PlainJobSet): void {
+    if (!this.#isLeading || !this.#optedIn.has(jobSet.namespace) || this.#warned.has(jobSet.uid)) return;
+    this.#warned.add(jobSet.uid);
     const remedy =
       jobSet.injectable === "yes"
-        ? "delete it and apply it again"
-        : "`reprise validate` says why injection would refuse it now";
+        ? "delete the JobSet and apply it again"
+        : "`reprise validate` explains why injection would refuse it now";
     this.#record({
       regarding: jobSetReference(jobSet),
       type: "Warning",
       reason: "NotInjected" satisfies EventReason,
       action: "Inject",
-      note: `opted in, but created without injection: it does not restart in place; ${remedy}`,
+      note: `created without injection although opted in, so it cannot restart in place: ${remedy}`,
     });
   }
 }

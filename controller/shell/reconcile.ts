@@ -39,7 +39,10 @@ export class Reconciler {
     this.#expectations = new Expectations(options.now);
   }
 
-  /** Returns the delay to the next reconcile in milliseconds, if one is due without a change. The signal ends with the term. */
+  /**
+   * Returns the delay to the next reconcile in milliseconds, if one is due without a change. The signal ends with the
+   * term.
+   */
   async reconcile(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { groups, access, policy, now } = this.#options;
     const group = groups.get(key);

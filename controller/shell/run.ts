@@ -1,5 +1,5 @@
-// Puts the controller together: watches feed groups, changed groups are queued, and the leader looks at each and carries out
-// what is decided. Replicas that do not lead know the same and write nothing.
+// Assembles the controller: watches feed the groups, changed groups are queued, and the leader reconciles them.
+// Replicas that do not lead keep the same view and write nothing.
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";
@@ -29,16 +29,16 @@ import { Watches } from "./watches.ts";
 
 export interface ControllerOptions {
   readonly client: KubeClient;
-  /** Unique among the replicas, also across restarts of the same Pod. */
+  /** Unique among replicas, and different after a restart of the same Pod. */
   readonly identity: string;
   readonly leaderElection: { readonly namespace: string; readonly name: string; readonly timing?: LeaderTiming };
-  /** The webhook's settings, to know what it would have injected. */
+  /** The webhook's settings, to find out what it would have injected. */
   readonly injection: InjectionSettings;
   readonly stuckPods: StuckPodsSettings;
   readonly policy: RestartPolicy;
-  /** Address to listen on; all of them, of both families, when left out. */
+  /** Address to listen on. All addresses of both families by default. */
   readonly host?: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly healthPort: number;
   readonly log: Logger;
   readonly registry: Registry;
@@ -46,14 +46,14 @@ export interface ControllerOptions {
 
 export interface RunningController {
   readonly healthPort: number;
-  /** Ends what is being written, gives the lead to another replica, and stops. */
+  /** Completes pending writes, releases the lease, and stops. */
   shutdown(): Promise<void>;
 }
 
-/** As manifests/webhook names it. */
+/** The name in manifests/webhook. */
 const WEBHOOK_CONFIGURATION = "reprise-webhook";
 
-/** Requests give up after 65 s, and a look at a group makes three of them at most: one that takes longer never ends. */
+/** Requests time out after 65 s, and a reconcile sends at most three in a row: one that takes longer hangs. */
 const STUCK_MS = 240_000;
 
 export async function runController(options: ControllerOptions): Promise<RunningController> {
@@ -64,14 +64,14 @@ export async function runController(options: ControllerOptions): Promise<Running
     client,
     reportingController: "reprise.dev/controller",
     reportingInstance: identity,
-    onError: (error) => log.warn({ err: error }, "an Event could not be recorded"),
+    onError: (error) => log.warn({ err: error }, "failed to record an Event"),
   });
-  /** Whatever is told has one name: in the Event, the metric and the log. */
+  /** Event, metric and log share one reason. */
   const record = (occurrence: Occurrence) => {
     const { reason, note, regarding, type } = occurrence;
     const { kind, namespace, name } = regarding;
     log[type === "Warning" ? "warn" : "info"]({ reason, kind, namespace, name }, note);
-    metrics.told(reason);
+    metrics.notified(reason);
     recorder.record(occurrence);
   };
   const surroundings = new ObservedSurroundings(options.stuckPods, now());
@@ -98,29 +98,29 @@ export async function runController(options: ControllerOptions): Promise<Running
     now,
   });
 
-  /** Since when each group is being looked at. */
-  const looking = new Map<string, number>();
+  /** Start times of the reconciles in progress, by group. */
+  const reconciling = new Map<string, number>();
   const queue = new WorkQueue({
     process: async (key) => {
       const { signal } = election;
       if (signal.aborted) return;
-      looking.set(key, now());
+      reconciling.set(key, now());
       try {
         const again = await reconciler.reconcile(key, signal);
         if (again !== undefined) queue.addAfter(key, again);
       } catch (error) {
-        // The end of a term ends its requests; the next leader looks at every group.
+        // Requests are aborted when the lease is lost. The next leader reconciles every group.
         if (!signal.aborted) throw error;
       } finally {
-        looking.delete(key);
+        reconciling.delete(key);
       }
     },
     onError: (key, error, failures) => {
       const isConflict = error instanceof ApiError && (error.status === 409 || error.status === 404);
       metrics.reconcileFailed(isConflict ? "conflict" : "error");
-      // A conflict says that a watch is behind, which it mends by itself.
-      if (isConflict) log.debug({ group: key, err: error, failures }, "decided on an old view, looking again");
-      else log.error({ group: key, err: error, failures }, "group could not be brought forward, trying again");
+      // A conflict means that a watch lags, which resolves itself.
+      if (isConflict) log.debug({ group: key, err: error, failures }, "stale cache, retrying");
+      else log.error({ group: key, err: error, failures }, "reconcile failed, retrying");
     },
   });
   const watches = new Watches({
@@ -131,7 +131,7 @@ export async function runController(options: ControllerOptions): Promise<Running
     onNamespace: ({ kind, key }) => {
       if (!surroundings.observeNamespace(key, kind !== "deleted")) return;
       groups.surroundingsChanged();
-      rescue.lookEverywhere();
+      rescue.checkAll();
     },
     onNode: ({ kind, item }) => {
       const { name } = item;
@@ -146,7 +146,7 @@ export async function runController(options: ControllerOptions): Promise<Running
     },
     onRelist: (watched) => {
       metrics.relisted(watched);
-      log.info({ watched }, "listed again");
+      log.info({ watched }, "relisted");
     },
   });
   const election = new LeaderElection({
@@ -154,18 +154,18 @@ export async function runController(options: ControllerOptions): Promise<Running
     ...leaderElection,
     identity,
     lead: async (signal) => {
-      log.info({ identity, groups: [...groups.keys()].length }, "leading");
-      notInjected.tell(true);
+      log.info({ identity, groups: [...groups.keys()].length }, "started leading");
+      notInjected.setLeading(true);
       for (const key of groups.keys()) queue.add(key);
       rescue.lead(signal);
       if (!signal.aborted) await once(signal, "abort");
-      notInjected.tell(false);
-      // Nothing may be written when another replica leads.
+      notInjected.setLeading(false);
+      // All writes must have ended before another replica leads.
       await Promise.all([queue.drain(), rescue.drain()]);
-      log.info({ identity }, "no longer leading");
+      log.info({ identity }, "stopped leading");
     },
-    onError: (error) => log.warn({ err: error }, "leader election"),
-    onHolder: (holder) => log.info({ holder }, "leader seen"),
+    onError: (error) => log.warn({ err: error }, "leader election failed, retrying"),
+    onHolder: (holder) => log.info({ holder }, "new leader elected"),
   });
   metrics.read({
     groupsByPhase: () => countPhases(groups),
@@ -175,15 +175,15 @@ export async function runController(options: ControllerOptions): Promise<Running
     eventsDropped: () => recorder.dropped,
   });
 
-  // Groups that run are looked after all the same; being unready stops a rollout and tells why.
+  // Groups are reconciled even if prerequisites are missing. Being unready stops a rollout and says why.
   const prerequisites = new Prerequisites({ client, log, webhookConfiguration: WEBHOOK_CONFIGURATION });
   let ending: Promise<void> | undefined;
   const health = createHealthServer(
     {
       alive: () =>
-        [...looking]
+        [...reconciling]
           .filter(([, since]) => now() - since > STUCK_MS)
-          .map(([key, since]) => `group ${key} has been looked at for ${Math.round((now() - since) / 1_000)} s`),
+          .map(([key, since]) => `reconciling group ${key} has taken ${Math.round((now() - since) / 1_000)} s`),
       ready: () => [
         ...(ending === undefined ? [] : ["shutting down"]),
         ...watches.missing.map((watched) => `waiting for the first list of ${watched}`),
@@ -196,9 +196,9 @@ export async function runController(options: ControllerOptions): Promise<Running
   health.listen({ host, port: options.healthPort });
   await listening("health and metrics", options.healthPort, once(health, "listening"));
   void prerequisites.start();
-  // Decisions need the whole view, and nobody is served by a leader without one.
+  // Decisions need the complete view, so a replica without it must not become the leader.
   void watches.start().then(() => {
-    log.info({ groups: [...groups.keys()].length }, "every watch has its first list");
+    log.info({ groups: [...groups.keys()].length }, "caches synced");
     if (ending === undefined) election.start();
   });
   const healthPort = portOf(health);
@@ -224,11 +224,11 @@ export async function runController(options: ControllerOptions): Promise<Running
   }
 }
 
-/** For whoever asks a replica why it does nothing. */
+/** Tells an operator why a replica is idle. */
 function roleOf(election: LeaderElection, identity: string): string {
   if (election.isLeader()) return "leading";
   const { holder } = election;
-  if (holder === identity) return "standing by, lost the lead";
+  if (holder === identity) return "standing by, lost the lease";
   return holder === "" ? "standing by, no leader seen" : `standing by, leader is ${holder}`;
 }
 

@@ -1,4 +1,4 @@
-// What the controller watches: seven collections, where possible with a selector that keeps the rest of the cluster away.
+// What the controller watches: seven collections, with a selector where one can keep unrelated objects out.
 
 import type { Change } from "../../src/api/change.ts";
 import { IN_PLACE_RESTART, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
@@ -21,7 +21,7 @@ export interface WatchesOptions {
   readonly groups: Groups;
   readonly notInjected: NotInjected;
   readonly injection: InjectionSettings;
-  /** Of namespaces with the opt-in label. */
+  /** Called for namespaces with the opt-in label only. */
   readonly onNamespace: (change: Change<unknown>) => void;
   readonly onNode: (change: Change<Node>) => void;
   readonly onError: (watched: Watched, error: unknown, stage: ReflectorStage) => void;
@@ -62,7 +62,7 @@ export class Watches {
     const objects = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;
     this.#watches = [
       watch("jobsets", JOBSETS, INJECTED, readJobSet, (change) => groups.jobSetChanged(change)),
-      // Jobs of plain JobSets too: only their Pods carry the label.
+      // Includes Jobs of JobSets without injection: only Pods and JobSets carry the injected label.
       watch("jobs", "/apis/batch/v1/jobs", JOBSET.nameKey, readJob, (change) => groups.jobChanged(change)),
       watch("pods", "/api/v1/pods", INJECTED, readPod, (change) => groups.podChanged(change)),
       watch("inplacerestarts", objects, "", readInPlaceRestart, (change) => groups.objectChanged(change)),
@@ -70,7 +70,7 @@ export class Watches {
         notInjected.namespaceChanged(change);
         options.onNamespace(change);
       }),
-      // Taints cannot be selected by; of each node its name and one taint are kept.
+      // Taints cannot be selected. Only the name and one taint of each node are kept.
       watch("nodes", "/api/v1/nodes", "", readNode, options.onNode),
       watch(
         "plain-jobsets",
@@ -82,12 +82,12 @@ export class Watches {
     ];
   }
 
-  /** What has not been listed yet. */
+  /** Collections without a first list. */
   get missing(): readonly Watched[] {
     return this.#watches.filter(({ reflector }) => !reflector.synced).map(({ watched }) => watched);
   }
 
-  /** Resolves when everything was listed once; until then nothing may be decided. */
+  /** Resolves when every collection was listed. No decision is valid before that. */
   async start(): Promise<void> {
     for (const { reflector } of this.#watches) reflector.start();
     await Promise.all(this.#watches.map(({ reflector }) => reflector.whenSynced()));

@@ -1,4 +1,4 @@
-// One incarnation of an agent: the real decisions of agent/decide.ts, with requests and a watch that take virtual time.
+// One process of an agent: the real decisions of agent/decide.ts, with requests and a watch that take virtual time.
 import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRestart } from "../../agent/decide.ts";
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
@@ -8,10 +8,10 @@ export interface AgentHost {
   readonly jobSetName: string;
   readonly jobSetUid: string;
   readonly replicatedJob: string;
-  /** What the Pod's last agent kept, and did not forget. */
+  /** The epoch that the Pod's last agent kept. */
   readonly kept: number | undefined;
   keep(epoch: number): void;
-  /** Writes the epoch on the Pod, at the server. False when there is no such Pod. */
+  /** Writes the epoch to the Pod. Runs at the server. False when there is no such Pod. */
   publish(epoch: number): boolean;
   lifted(epoch: number): void;
   exited(): void;
@@ -22,7 +22,7 @@ export class AgentProcess {
   readonly #host: AgentHost;
   #state: AgentState;
   #alive = true;
-  /** One request at a time, as the real agent awaits each. */
+  /** The real agent also has at most one request in flight. */
   #busy = false;
   #latest: unknown;
   #stopWatch: () => void = () => {};
@@ -34,7 +34,7 @@ export class AgentProcess {
     this.#read();
   }
 
-  /** The process ends, for whatever reason; nothing more comes from it. */
+  /** The process ends and does nothing more. */
   end(): void {
     this.#alive = false;
     this.#stopWatch();
@@ -102,7 +102,7 @@ export class AgentProcess {
         this.#busy = false;
         if (answer === "published") {
           this.#done(action, raw, consistent);
-          // What was seen meanwhile counts now.
+          // Act on what was seen during the request.
           if (this.#alive && this.#latest !== raw) this.#settle(this.#latest, false);
         } else this.#world.after(50, 500, () => this.#alive && !this.#busy && this.#settle(this.#latest, false));
       },

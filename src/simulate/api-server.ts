@@ -1,5 +1,5 @@
-// The API server of the simulation: objects with versions, requests that take time or fail, watches that lag. Versions of
-// one kind arrive in order on one watch; nothing is promised between watches.
+// The API server of a simulation: versioned objects, requests that take time or fail, and watches that lag. Events of
+// one watch arrive in order; there is no order between watches.
 import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
 import type { Job } from "../api/job.ts";
 import type { JobSet } from "../api/jobset.ts";
@@ -7,7 +7,7 @@ import type { Pod } from "../api/pod.ts";
 import type { Random } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The InPlaceRestart as it is stored, and as agents read it. */
+/** The InPlaceRestart as stored, and as agents read it. */
 export interface StoredObject {
   readonly metadata: {
     readonly name: string;
@@ -31,7 +31,7 @@ export type Change<K extends Kind> =
   | { readonly type: "set"; readonly value: Kinds[K] }
   | { readonly type: "deleted"; readonly value: Kinds[K] };
 
-/** A refusal by the server; "unreachable" may also mean that the request was carried out and its answer lost. */
+/** Why a request failed. After "unreachable" it may have taken effect all the same: only the response was lost. */
 export type Refusal = "conflict" | "not-found" | "exists" | "unreachable";
 
 interface Watcher<K extends Kind> {
@@ -64,7 +64,7 @@ export class ApiServer {
     this.#random = random;
   }
 
-  /** Nobody reaches the server for a while. */
+  /** Makes the server unreachable for a while. */
   breakFor(ms: number): void {
     this.#outageUntil = Math.max(this.#outageUntil, this.#schedule.now + ms);
   }
@@ -104,7 +104,7 @@ export class ApiServer {
     this.#announce(kind, { type: "deleted", value: last ?? stored });
   }
 
-  /** Sends everything that exists now, then every change, each after a delay of its own. Returns how to stop. */
+  /** Sends every existing object, then every change, each after its own delay. Returns a function that stops it. */
   watch<K extends Kind>(kind: K, deliver: (change: Change<K>) => void): () => void {
     const watcher: Watcher<K> = { deliver, readyAt: 0, open: true };
     this.#watchers[kind].add(watcher);
@@ -115,17 +115,17 @@ export class ApiServer {
     };
   }
 
-  /** A request on its way there and back. `carryOut` runs at the server; the answer comes later, or never in an outage. */
-  request<T>(carryOut: () => T | Refusal, answer: (result: T | Refusal) => void): void {
-    const there = this.#random.between(1, 15);
-    const back = this.#random.between(1, 15);
-    this.#schedule.after(there, () => {
+  /** `atServer` runs when the request arrives; `answer` gets the response, or "unreachable" in an outage. */
+  request<T>(atServer: () => T | Refusal, answer: (result: T | Refusal) => void): void {
+    const requestMs = this.#random.between(1, 15);
+    const responseMs = this.#random.between(1, 15);
+    this.#schedule.after(requestMs, () => {
       if (this.isDown) {
         this.#schedule.after(200, () => answer("unreachable"));
         return;
       }
-      const result = carryOut();
-      this.#schedule.after(back, () => answer(this.isDown ? "unreachable" : result));
+      const result = atServer();
+      this.#schedule.after(responseMs, () => answer(this.isDown ? "unreachable" : result));
     });
   }
 
@@ -136,7 +136,7 @@ export class ApiServer {
   #send<K extends Kind>(watcher: Watcher<K>, change: Change<K>): void {
     const { now } = this.#schedule;
     const slow = now < this.#slowUntil ? this.#random.between(0, 3_000) : 0;
-    // An outage holds the news back until the watch is open again.
+    // An outage delays events until the watch has reconnected.
     const resumed = this.isDown ? this.#outageUntil - now + this.#random.between(50, 1_000) : 0;
     const at = now + resumed + slow + this.#random.between(1, 20);
     watcher.readyAt = Math.max(watcher.readyAt, at);

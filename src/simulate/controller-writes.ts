@@ -1,5 +1,5 @@
-// The writes of a simulated controller, as the API server of the simulation performs them: fenced by UID and version, like
-// the real ones.
+// The writes of a simulated controller, as the API server of the simulation performs them: fenced by UID and version,
+// like the real ones.
 import type { Writes } from "../../controller/execute.ts";
 import type { Refusal, StoredObject } from "./api-server.ts";
 import type { JobController } from "./job-controller.ts";

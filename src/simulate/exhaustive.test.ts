@@ -1,5 +1,5 @@
-// Everything that can happen to two Pods with one or two faults, in every order that agents, kubelets, watches and the controller
-// allow. The random simulation tries more kinds of faults on larger groups; this one leaves nothing out.
+// Everything that can happen to two Pods with one or two faults, in every order that agents, kubelets, watches and the
+// controller allow. The random simulation tries more kinds of faults on larger groups; this one leaves nothing out.
 import { describe, expect, it } from "vitest";
 import { explore } from "./testing/explore.ts";
 import { type Fault, SmallModel } from "./testing/small-model.ts";

@@ -1,5 +1,5 @@
-// JobSet's controller of a simulation: creates Jobs in startup order, suspends and resumes them, and applies the failure
-// and success policies.
+// JobSet's controller of a simulation: creates Jobs in startup order, suspends and resumes them, and applies the
+// failure and success policies.
 import type { JobSet } from "../api/jobset.ts";
 import type { JobController } from "./job-controller.ts";
 import type { Nodes } from "./nodes.ts";

@@ -27,14 +27,14 @@ function stored(change: Partial<InPlaceRestartStatus>) {
 }
 
 describe("the judge", () => {
-  it("notes a worker that starts before every slot has reached its epoch", () => {
+  it("reports a worker that starts before every slot reached its epoch", () => {
     const each = judge();
     each.slotReached("js", "a", 1);
     each.workerStarted("1", { ...worker, epoch: 1 });
     expect(each.breaches).toEqual(["worker of p started in epoch 1 before slot b reached it (0)"]);
   });
 
-  it("notes workers of two epochs at the same time", () => {
+  it("reports workers of two epochs that run at the same time", () => {
     const each = judge();
     for (const slot of ["a", "b"]) each.slotReached("js", slot, 2);
     each.workerStarted("1", { ...worker, epoch: 1 });
@@ -42,7 +42,7 @@ describe("the judge", () => {
     expect(each.breaches).toEqual(["worker of q started in epoch 2 while that of p runs in epoch 1"]);
   });
 
-  it("finds nothing wrong with one epoch after the other", () => {
+  it("accepts one epoch after the other", () => {
     const each = judge();
     for (const epoch of [1, 2]) {
       for (const slot of ["a", "b"]) each.slotReached("js", slot, epoch);
@@ -59,7 +59,7 @@ describe("the judge", () => {
     [{ deprecatedEpoch: 3 }, "deprecatedEpoch is above syncedEpoch"],
     [{ restarts: 0 }, "restarts moved back"],
     [{ restarts: 3 }, "one write counted several restarts"],
-  ])("notes the write %j", (change, breach) => {
+  ])("reports the status write %j", (change, breach) => {
     const each = judge();
     each.objectWritten(stored({}), stored(change));
     expect(each.breaches).toEqual([breach]);

@@ -1,4 +1,5 @@
-// Observes a simulated run from outside, knows its true state, and records every violation of the protocol's invariants.
+// Observes a simulated run from outside, knows its true state, and records every violation of the protocol's
+// invariants.
 import type { StoredObject } from "./api-server.ts";
 
 /** A worker process that is running. */

@@ -1,14 +1,14 @@
-// One Pod on its node, as the kubelet runs it: restart rules, the relist that notices exits late, and a status that reaches
-// the API server later still. A status that is not sent yet is replaced by the next one, as the kubelet does it.
+// One Pod as its kubelet runs it: restart rules, and the relist that notices exits late.
 
 import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
 import { RECHECK_MS } from "../../agent/barrier/watchdog.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { type PodStatus, podStatus, withStatus } from "./pod-status.ts";
+import { type PodStatus, podStatus } from "./pod-status.ts";
+import { StatusReporter } from "./status-reporter.ts";
 import type { World } from "./world.ts";
 
-/** The kubelet looks for exited containers once a second. */
+/** The kubelet checks for exited containers once a second. */
 const RELIST_MS = 1_000;
 
 /** The kubelet deletes the object, and first reports the final status if that is still to be sent. */
@@ -25,25 +25,26 @@ export class PodOnNode {
   #worker: { readonly id: string } | undefined;
   #incarnation = 0;
   #restarts = 0;
-  /** The kubelet waits for the gate: it neither reports nor ends anything of the Pod. */
+  /** The kubelet waits for the gate, and neither reports nor ends containers meanwhile. */
   #atBarrier = false;
-  /** In the shared memory of the Pod's sandbox, which a restart in place leaves alone. */
+  /** The epoch in the sandbox's shared memory, which survives a restart in place. */
   #kept: number | undefined;
-  /** What it does when the gate has ended. */
+  /** Runs when the gate ends. */
   #afterGate: (() => void) | undefined;
-  /** A restart of all containers, or the end of the Pod, is under way. */
+  /** A restart of all containers or the termination of the Pod is in progress. */
   #changing = false;
   #gone = false;
-  #unsent: PodStatus | undefined;
+  readonly #reporter: StatusReporter;
 
   constructor(world: World, pod: Pod, slot: string) {
     this.#world = world;
     this.#uid = pod.uid;
+    this.#reporter = new StatusReporter(world, pod.uid);
     this.#name = pod.name;
     this.#jobSet = { name: pod.jobSetName, uid: pod.jobSetUid };
     this.#stage = pod.replicatedJob;
     this.#slot = slot;
-    // Scheduling, the sandbox, the volumes.
+    // Time for scheduling, the sandbox and the volumes.
     world.after(200, 2_000, () => this.#start());
   }
 
@@ -55,7 +56,7 @@ export class PodOnNode {
     return this.#worker !== undefined;
   }
 
-  /** The worker's process ends by itself, or is killed. */
+  /** The worker's process exits. */
   endWorker(exitCode: number): void {
     const worker = this.#worker;
     if (worker === undefined) return;
@@ -76,7 +77,7 @@ export class PodOnNode {
     this.#atRelist(() => this.#restartAll());
   }
 
-  /** The API server wants the Pod gone: processes get a short grace, then the Pod has failed. */
+  /** The Pod was deleted: after a short grace period its containers end and it fails. */
   terminate(ended: Ended): void {
     if (this.#gone) return;
     this.#changing = true;
@@ -85,7 +86,7 @@ export class PodOnNode {
       return;
     }
     this.#afterGate = () => this.#end(ended);
-    // At the latest when the agent notices that its Pod is deleted.
+    // The agent leaves the gate at the latest when it notices that its Pod is deleted.
     this.#world.after(RECHECK_MS.first / 2, RECHECK_MS.max, () => this.#stopAgent());
   }
 
@@ -97,13 +98,14 @@ export class PodOnNode {
       this.#stopAgent();
       const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
       this.#report("Failed", undefined, worker === undefined ? { kind: "waiting", reason: "" } : state, worker?.id);
-      this.#world.after(50, 500, () => ended(this.#unsent));
+      this.#world.after(50, 500, () => ended(this.#reporter.unsent));
     });
   }
 
-  /** The node loses power, or the object is gone: nothing of it runs or reports any more. */
+  /** The node lost power, or the object is gone: containers stop, and nothing is reported. */
   vanish(): void {
     this.#gone = true;
+    this.#reporter.stop();
     this.#stopWorker();
     this.#stopAgent();
   }
@@ -145,17 +147,17 @@ export class PodOnNode {
     this.#waitAtGate(this.#incarnation, this.#world.schedule.now);
   }
 
-  /** The gate fails when the agent could not reach the API server for as long as it waits without a word, and the Pod starts anew. */
-  #waitAtGate(incarnation: number, lastWord: number): void {
+  /** The gate fails if the agent cannot reach the API server for too long; the Pod then restarts in place. */
+  #waitAtGate(incarnation: number, lastContact: number): void {
     this.#world.schedule.after(RECHECK_MS.max, () => {
       if (this.#gone || incarnation !== this.#incarnation || !this.#atBarrier) return;
       const { now } = this.#world.schedule;
-      const heard = this.#world.api.isDown ? lastWord : now;
-      if (now - heard < GATE_TIMEOUT_SECONDS * 1_000) {
-        this.#waitAtGate(incarnation, heard);
+      const contact = this.#world.api.isDown ? lastContact : now;
+      if (now - contact < GATE_TIMEOUT_SECONDS * 1_000) {
+        this.#waitAtGate(incarnation, contact);
         return;
       }
-      this.#world.tell(this.#name, "gate gives up, and the agent with it");
+      this.#world.tell(this.#name, "gate gives up, and the agent exits");
       this.#stopAgent();
       this.#atRelist(() => this.#restartAll());
     });
@@ -167,7 +169,7 @@ export class PodOnNode {
     this.#afterGate = undefined;
   }
 
-  /** The gate ends, and the kubelet, which waited for it, creates the container. */
+  /** The gate ends, and the kubelet creates the container that waited for it. */
   #startWorker(epoch: number, incarnation: number): void {
     this.#world.after(100, 900, () => {
       if (this.#gone || this.#changing || incarnation !== this.#incarnation || this.#agent === undefined) return;
@@ -187,12 +189,12 @@ export class PodOnNode {
   #atRelist(notice: () => void): void {
     const incarnation = this.#incarnation;
     this.#world.after(0, RELIST_MS, () => {
-      // An exit that another one's restart has already removed is not seen any more.
+      // A restart that came first has removed the exited container.
       if (!this.#gone && incarnation === this.#incarnation) notice();
     });
   }
 
-  /** Kills what is left, removes all containers and starts anew. The exit that caused it shows only for a moment. */
+  /** RestartAllContainers. The exit that caused it is visible only for a moment. */
   #restartAll(worker?: ContainerState, id?: string): void {
     if (this.#changing || this.#gone) return;
     this.#changing = true;
@@ -227,34 +229,14 @@ export class PodOnNode {
   }
 
   #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {
-    const waits = this.#unsent !== undefined;
-    this.#unsent = podStatus(phase, {
-      agent: agent ?? { kind: "unknown" },
-      agentId: `${this.#uid}-agent-${this.#incarnation}`,
-      worker,
-      workerId,
-      restarts: this.#restarts,
-    });
-    // Usually at once; now and then a busy kubelet takes long enough for a whole restart to pass.
-    const most = this.#world.random.chance(0.15) ? 5_000 : 100;
-    if (!waits) this.#world.after(5, most, () => this.#send());
-  }
-
-  #send(): void {
-    const { api } = this.#world;
-    if (this.#gone) return;
-    api.request(
-      () => {
-        const pod = api.get("pod", this.#uid);
-        const status = this.#unsent;
-        this.#unsent = undefined;
-        if (pod === undefined || status === undefined) return "not-found";
-        api.set("pod", this.#uid, { ...withStatus(pod, status), resourceVersion: api.nextVersion() });
-        return "sent";
-      },
-      (answer) => {
-        if (answer === "unreachable" && !this.#gone) this.#world.after(200, 1_000, () => this.#send());
-      },
+    this.#reporter.report(
+      podStatus(phase, {
+        agent: agent ?? { kind: "unknown" },
+        agentId: `${this.#uid}-agent-${this.#incarnation}`,
+        worker,
+        workerId,
+        restarts: this.#restarts,
+      }),
     );
   }
 }

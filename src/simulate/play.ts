@@ -1,10 +1,10 @@
-// Ready-made runs: one scenario as a timeline for people, and many random ones as a check.
+// Ready-made runs: one scenario as a timeline, and random ones as a check.
 import { type Fault, randomFaults } from "./faults/catalogue.ts";
 import { Random } from "./random.ts";
 import type { JobSetShape } from "./shape.ts";
 import { type RunResult, simulate } from "./simulate.ts";
 
-/** Far above what any run causes: a budget that ends a run would hide what comes after. */
+/** More than any run uses: a JobSet that fails for its budget would hide what comes after. */
 const AMPLE = 1_000;
 
 export interface ScenarioOptions {
@@ -14,18 +14,18 @@ export interface ScenarioOptions {
   readonly maxRestarts?: number;
 }
 
-/** One group of equal workers. The result's moments are the timeline. */
+/** Runs one group of equal workers. The moments of the result are the timeline. */
 export function playScenario({ seed, pods, faults, maxRestarts = AMPLE }: ScenarioOptions): RunResult {
   const workers = { name: "workers", replicas: 1, parallelism: pods, dependsOn: [] };
   return simulate({ seed, faults, shape: { stages: [workers], inOrder: false, maxRestarts } });
 }
 
-/** A random group and random faults: everything about the run follows from the seed. */
+/** Runs a random group with random faults. The seed determines everything. */
 export function playSeed(seed: number): RunResult {
   return simulate({ seed, shape: randomShape(seed), faults: randomFaults(seed, MOST_FAULTS) });
 }
 
-/** Enough for each to meet the aftermath of another; more only lengthens the run. */
+/** Enough for faults to overlap; more only lengthens the run. */
 const MOST_FAULTS = 5;
 
 function randomShape(seed: number): JobSetShape {

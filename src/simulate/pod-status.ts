@@ -1,4 +1,4 @@
-// What a kubelet says of one Pod with an agent and a worker.
+// The status that a kubelet reports for a Pod with an agent and a worker.
 import { AGENT } from "../api/names.ts";
 import type { ContainerState, ContainerStatus, Pod } from "../api/pod.ts";
 
@@ -10,9 +10,9 @@ export interface Containers {
   readonly agent: ContainerState;
   readonly agentId: string;
   readonly worker: ContainerState;
-  /** Absent when it has not been created yet. */
+  /** Absent until the container is created. */
   readonly workerId?: string | undefined;
-  /** How often all containers were restarted. */
+  /** Restarts of all containers. */
   readonly restarts: number;
 }
 
@@ -29,7 +29,7 @@ export function podStatus(phase: Pod["phase"], containers: Containers): PodStatu
   };
 }
 
-/** A kubelet reports the whole status, but leaves the conditions of others alone. */
+/** A kubelet reports the whole status but keeps conditions that others set. */
 export function withStatus(pod: Pod, status: PodStatus): Pod {
   const disrupted = pod.conditions.filter(({ type }) => type === "DisruptionTarget");
   return { ...pod, ...status, conditions: [...status.conditions, ...disrupted] };

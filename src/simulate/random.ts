@@ -1,4 +1,4 @@
-// Chance that can be repeated: the same seed gives the same sequence. Not for anything that must be hard to guess.
+// Repeatable random numbers: the same seed gives the same sequence. Not cryptographically secure.
 
 export class Random {
   #state: number;
@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, not including, 1. The generator is mulberry32: 32 bits of state are enough for a replayable run. */
+  /** At least 0 and less than 1. Mulberry32: 32 bits of state are enough for a replayable run. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -20,7 +20,7 @@ export class Random {
     return least + this.next() * (most - least);
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number; both bounds are included. */
   integer(least: number, most: number): number {
     return Math.floor(this.between(least, most + 1));
   }

@@ -3,7 +3,7 @@ import { Random } from "./random.ts";
 import { Schedule } from "./schedule.ts";
 
 describe("a schedule", () => {
-  it("lets things happen in the order of their times, and of their planning at equal times", () => {
+  it("runs callbacks in the order of their times, and in the order they were added at equal times", () => {
     const schedule = new Schedule();
     const random = new Random(1);
     const planned = Array.from({ length: 500 }, (_, order) => ({ at: random.integer(0, 50), order }));
@@ -14,7 +14,7 @@ describe("a schedule", () => {
     expect(schedule.now).toBe(100);
   });
 
-  it("ends when told so, and leaves the rest for later", () => {
+  it("stops when told to and keeps the rest for later", () => {
     const schedule = new Schedule();
     const happened: number[] = [];
     for (const at of [1, 2, 3]) schedule.after(at, () => happened.push(at));

@@ -1,4 +1,4 @@
-// Virtual time: what is to happen, in order. Two things at the same moment happen in the order in which they were planned.
+// Virtual time: a queue of callbacks. Those due at the same time run in the order in which they were added.
 
 interface Planned {
   readonly at: number;
@@ -11,7 +11,7 @@ export class Schedule {
   #order = 0;
   #now = 0;
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   get now(): number {
     return this.#now;
   }
@@ -21,7 +21,7 @@ export class Schedule {
     this.#order += 1;
   }
 
-  /** Lets everything happen up to a moment; ends early when `isOver` says so after a step. */
+  /** Runs everything due up to `end`, or until `isOver` returns true after a callback. */
   runUntil(end: number, isOver: () => boolean): void {
     for (let next = this.#heap[0]; next !== undefined && next.at <= end; next = this.#heap[0]) {
       this.#pop();

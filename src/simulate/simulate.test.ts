@@ -90,10 +90,11 @@ describe("the protocol", () => {
     for (const seed of SEEDS) expect(strike(seed, "kill-controller", "evict-pod").restarts).toBe(0);
   });
 
-  // They found disruptions and suspensions counted that came before the sync, or while no controller ran; and a stage held
-  // for ever because the sync was seen only after the workers it had started; and a barrier lifted for Pods that JobSet was
-  // about to recreate; and one lifted beside the Pods of a deleted Job (225), or waiting for ever for that Job (131); and restarts
-  // because of Pods whose gate had given up at the barrier (861, 1480, 2061); and a barrier lifted before JobSet had recreated a failed Job (7776).
+  // They found disruptions and suspensions counted that came before the sync, or while no controller ran; and a stage
+  // held for ever because the sync was seen only after the workers it had started; and a barrier lifted for Pods that
+  // JobSet was about to recreate; and one lifted beside the Pods of a deleted Job (225), or waiting for ever for that
+  // Job (131); and restarts because of Pods whose gate had given up at the barrier (861, 1480, 2061); and a barrier
+  // lifted before JobSet had recreated a failed Job (7776).
   it.each([103, 131, 202, 225, 587, 861, 983, 1320, 1480, 1489, 1623, 2061, 7776])(
     "holds for seed %i, which once failed",
     (seed) => {

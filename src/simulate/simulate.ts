@@ -1,5 +1,5 @@
-// One run of a group through a series of faults, in virtual time: the real decisions of agents and controller, in a model
-// of everything around them. The same seed and scenario give the same run.
+// One run of a group through a series of faults, in virtual time: the real decisions of agents and controller, in a
+// model of everything around them. The same seed and scenario give the same run.
 import { Cluster } from "./cluster.ts";
 import { LONGEST_OUTAGE_MS } from "./faults/api-outage.ts";
 import { FAULTS, type Fault, type FaultKind } from "./faults/catalogue.ts";

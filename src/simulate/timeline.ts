@@ -1,7 +1,7 @@
-// What happened in a simulated run, in order, as data and as lines for people.
+// The timeline of a simulated run, as data and as text.
 
 export interface Moment {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   readonly at: number;
   readonly who: string;
   readonly what: string;

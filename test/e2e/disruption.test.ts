@@ -211,7 +211,7 @@ test("the API server is gone for 30 s in the middle of a restart, and its leadin
 /** Waits until the controller, cut off, has given up to lead. */
 async function noLeader(): Promise<void> {
   const log = () => readFileSync(join(installation.reprise.logFolder, "reprise-controller.log"), "utf8");
-  const ends = () => log().split("no longer leading").length;
+  const ends = () => log().split("stopped leading").length;
   const before = ends();
   await waitFor("the controller stops leading", 60_000, () => ends() > before);
 }

@@ -161,7 +161,7 @@ test("a replica that does not lead asks and writes nothing", async () => {
   await stuckPod("p");
   const rescue = new Observed({ leads: false });
   rescue.rescue.nodeChanged(NODE);
-  rescue.rescue.lookEverywhere();
+  rescue.rescue.checkAll();
   await rescue.rescue.drain();
   expect([rescue.lists, rescue.writes]).toEqual([0, []]);
 });

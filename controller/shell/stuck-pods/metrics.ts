@@ -1,4 +1,4 @@
-// What is counted about stuck Pods. All series exist from the start, so that a rate over the first one is not lost.
+// Metrics about stuck Pods. Every series exists from the start: otherwise rate() would miss the first increment.
 import { Counter, type Registry } from "prom-client";
 import { readGauge } from "../../../src/telemetry/metrics.ts";
 import { isUsual, LEAVE_REASONS, type LeaveReason } from "../../stuck-pods/decide.ts";
@@ -6,7 +6,7 @@ import type { ObservedSurroundings } from "../../stuck-pods/surroundings.ts";
 
 export interface StuckPodsMetrics {
   freed(): void;
-  /** A terminating Pod on an unreachable node is left alone: once for each Pod and reason. */
+  /** Call once for each Pod and reason. */
   left(reason: LeaveReason): void;
 }
 
@@ -19,12 +19,12 @@ export function createStuckPodsMetrics(registry: Registry, around: ObservedSurro
   });
   const left = new Counter({
     name: "reprise_controller_stuck_pods_left_total",
-    help: "Terminating Pods on unreachable nodes that were left alone, by reason, each once.",
+    help: "Terminating Pods on unreachable nodes that were left alone, by reason.",
     labelNames: ["reason"] as const,
     registers,
   });
   for (const reason of LEAVE_REASONS) if (!isUsual(reason)) left.labels({ reason }).inc(0);
-  readGauge(registry, "reprise_controller_nodes", "Nodes of the cluster.", () => around.nodes);
+  readGauge(registry, "reprise_controller_nodes", "Nodes in the cluster.", () => around.nodes);
   readGauge(
     registry,
     "reprise_controller_unreachable_nodes",
@@ -34,7 +34,7 @@ export function createStuckPodsMetrics(registry: Registry, around: ObservedSurro
   readGauge(
     registry,
     "reprise_controller_stuck_pods_brake",
-    "1 while so many nodes are unreachable that nothing is freed.",
+    "1 while too many nodes are unreachable to free any Pod, otherwise 0.",
     () => (around.braked ? 1 : 0),
   );
   return { freed: () => freed.inc(), left: (reason) => left.labels({ reason }).inc() };

@@ -1,5 +1,5 @@
-// The reads and the two writes of freeing a Pod. Both writes name the very Pod, and the first the very version that was judged: whoever
-// judged an old view, or leads no more, is refused by the API server.
+// The requests that free a stuck Pod. Both writes name the UID of the Pod, and the first one also the version that was
+// judged, so the API server refuses a stale leader or a stale view.
 
 import { FAILURE_RECOVERY } from "../../../src/api/names.ts";
 import { type Node, readNode } from "../../../src/api/node.ts";
@@ -10,7 +10,7 @@ import { hasStatus } from "../../../src/kube/api-error.ts";
 import { STRATEGIC_MERGE_PATCH } from "../../../src/kube/client.ts";
 import { wholeSeconds } from "../../stuck-pods/explain.ts";
 
-/** What freeing needs of a client. */
+/** The part of a client that freeing needs. */
 export interface FreeingClient {
   request(
     method: "GET" | "PATCH" | "DELETE",
@@ -25,7 +25,7 @@ export interface FreeingClient {
 }
 
 export interface ConsentingPod extends Pod {
-  /** The annotation that says that it may be forcefully deleted. */
+  /** The annotation that allows forceful deletion. */
   readonly consent: string | undefined;
 }
 
@@ -36,14 +36,14 @@ export class FreeingRequests {
     this.#client = client;
   }
 
-  /** The API server keeps an index of Pods by node, so that this costs the Pods of one node and not of the cluster. */
+  /** The API server indexes Pods by node, so this costs as much as one node has Pods. */
   async podsOn(node: string, signal: AbortSignal): Promise<readonly ConsentingPod[]> {
     const query = { fieldSelector: `spec.nodeName=${node}` };
     const list = await this.#client.request("GET", "/api/v1/pods", { query, signal });
     return asList(list["items"]).map((raw) => ({ ...readPod(raw), consent: readForceDeleteConsent(raw) }));
   }
 
-  /** As it is now, not as a watch has last shown it. */
+  /** The current state, which the watch may not show yet. */
   async node(name: string, signal: AbortSignal): Promise<Node | undefined> {
     try {
       return readNode(await this.#client.request("GET", `/api/v1/nodes/${name}`, { signal }));
@@ -53,7 +53,7 @@ export class FreeingRequests {
     }
   }
 
-  /** Phase and condition: from here on the Job controller may replace it, and Kubernetes itself never takes the phase back. */
+  /** Sets phase and condition. The Job controller may then replace the Pod; Kubernetes never reverts a Failed phase. */
   async mark(pod: Pod, message: string, at: number, signal: AbortSignal): Promise<void> {
     const { uid, resourceVersion } = pod;
     const condition = {
@@ -72,7 +72,7 @@ export class FreeingRequests {
     try {
       await this.#client.request("DELETE", pathOf(pod), { body, signal });
     } catch (error) {
-      // It is gone, or another has its name: that is what was wanted.
+      // Already gone, or replaced under the same name.
       if (!hasStatus(error, 404) && !hasStatus(error, 409)) throw error;
     }
   }

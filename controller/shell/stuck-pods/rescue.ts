@@ -1,5 +1,5 @@
-// Looks after the Pods of unreachable nodes and frees those that are stuck. Nothing is asked of the API server while every node is
-// reachable: only when one is lost are its Pods listed, by node, now and then, until it is back. Only the leader looks.
+// Frees Pods that are stuck on unreachable nodes. Only the leader acts. No request is sent while every node is
+// reachable; the Pods of a lost node are listed periodically until the node is back.
 import { formatDuration } from "../../../src/api/duration.ts";
 import { FAILURE_RECOVERY } from "../../../src/api/names.ts";
 import { ApiError, hasStatus } from "../../../src/kube/api-error.ts";
@@ -24,8 +24,9 @@ export interface RescueOptions {
 }
 
 /**
- * A Pod is found terminating within one period, and freed a threshold after that at the earliest, so a period of up to the threshold
- * delays nothing. 1,000 lost nodes are 33 small lists a second then. Annotations written meanwhile are seen as late as that.
+ * A terminating Pod is freed one threshold after it was found at the earliest, so a period of up to the threshold
+ * delays nothing. At the longest period, 1,000 lost nodes cost 33 small lists a second, and a new annotation is seen 30
+ * s late.
  */
 const LONGEST_PERIOD_MS = 30_000;
 const SHORTEST_PERIOD_MS = 1_000;
@@ -36,8 +37,8 @@ export class Rescue {
   readonly #options: RescueOptions;
   readonly #queue: WorkQueue;
   readonly #period: number;
-  /** What was told of each Pod, by node and UID. */
-  readonly #told = new Map<string, ReadonlyMap<string, string>>();
+  /** The last logged verdict of each Pod, by node and UID. */
+  readonly #logged = new Map<string, ReadonlyMap<string, string>>();
   #term: AbortSignal = NEVER;
   #isBraked = false;
 
@@ -46,34 +47,34 @@ export class Rescue {
     const { threshold } = options.surroundings.settings;
     this.#period = Math.min(LONGEST_PERIOD_MS, Math.max(SHORTEST_PERIOD_MS, threshold));
     this.#queue = new WorkQueue({
-      process: (node) => this.#look(node),
+      process: (node) => this.#checkNode(node),
       onError: (node, error, failures) => {
         const isConflict = error instanceof ApiError && error.status === 409;
-        if (isConflict) options.log.debug({ node, err: error, failures }, "a Pod changed meanwhile, looking again");
-        else options.log.error({ node, err: error, failures }, "stuck Pods could not be freed, trying again");
+        if (isConflict) options.log.debug({ node, err: error, failures }, "Pod changed since it was read, retrying");
+        else options.log.error({ node, err: error, failures }, "failed to free stuck Pods, retrying");
       },
     });
   }
 
-  /** Looks after lost nodes until the signal ends. */
+  /** Acts until the signal is aborted. */
   lead(signal: AbortSignal): void {
     this.#term = signal;
-    this.lookEverywhere();
+    this.checkAll();
   }
 
-  /** Namespaces were opted in or out, or much else changed. */
-  lookEverywhere(): void {
-    this.#sayBrake();
-    for (const node of this.#options.surroundings.unreachable.keys()) this.#lookSoon(node);
+  /** Checks every lost node, for example after a namespace opted in or out. */
+  checkAll(): void {
+    this.#logBrake();
+    for (const node of this.#options.surroundings.unreachable.keys()) this.#queueNode(node);
   }
 
   nodeChanged(node: string): void {
-    // When the brake lets go, Pods of other nodes may be due.
-    if (this.#options.surroundings.braked !== this.#isBraked) this.lookEverywhere();
-    this.#lookSoon(node);
+    // When the brake is released, Pods of other nodes may be due.
+    if (this.#options.surroundings.braked !== this.#isBraked) this.checkAll();
+    this.#queueNode(node);
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when all writes have ended. */
   drain(): Promise<void> {
     return this.#queue.drain();
   }
@@ -82,67 +83,68 @@ export class Rescue {
     return this.#queue.stop();
   }
 
-  #lookSoon(node: string): void {
+  #queueNode(node: string): void {
     if (!this.#term.aborted) this.#queue.add(node);
   }
 
-  #sayBrake(): void {
+  #logBrake(): void {
     const { surroundings, log } = this.#options;
     const { braked, unreachable, settings } = surroundings;
     if (braked === this.#isBraked || this.#term.aborted) return;
     this.#isBraked = braked;
     const nodes = { unreachable: unreachable.size, brake: settings.brake };
-    if (braked) log.warn(nodes, "so many nodes are unreachable that the control plane may be cut off: freeing no Pods");
-    else log.info(nodes, "enough nodes are back: freeing stuck Pods again");
+    if (braked)
+      log.warn(nodes, "too many nodes are unreachable, not freeing Pods: the control plane may be partitioned");
+    else log.info(nodes, "enough nodes are reachable, freeing stuck Pods again");
   }
 
-  async #look(node: string): Promise<void> {
+  async #checkNode(node: string): Promise<void> {
     const { surroundings, requests, now } = this.#options;
     const signal = this.#term;
     if (signal.aborted || !surroundings.settings.enabled) return;
     if (!surroundings.unreachable.has(node)) {
-      this.#told.delete(node);
+      this.#logged.delete(node);
       return;
     }
-    // What the groups of a cut-off cluster wait for is said in their conditions; the API server has enough to do.
+    // During a partition, spare the API server. The conditions of the groups say what they wait for.
     if (surroundings.braked) return;
     try {
       const pods = await requests.podsOn(node, signal);
       const verdicts = pods.map((pod) => ({ pod, verdict: judgeStuckPod(pod, surroundings, now()) }));
-      this.#tell(node, verdicts);
+      this.#logVerdicts(node, verdicts);
       const due = verdicts.filter(({ verdict }) => verdict.kind === "free").map(({ pod }) => pod);
       if (due.length > 0) await this.#freeAll(node, due, signal);
       const waits = verdicts.flatMap(({ verdict }) => (verdict.kind === "wait" ? verdict.until - now() : []));
       this.#queue.addAfter(node, Math.min(this.#period, ...waits.map((wait) => Math.max(wait, 0))));
     } catch (error) {
-      // The end of a term ends its requests; the next leader looks at every lost node.
+      // Requests are aborted when the lease is lost. The next leader checks every lost node.
       if (!signal.aborted) throw error;
     }
   }
 
   async #freeAll(node: string, pods: readonly ConsentingPod[], signal: AbortSignal): Promise<void> {
     const { surroundings, requests, now } = this.#options;
-    // The watch of nodes may be behind; what cannot be taken back is done on a fresh look only.
+    // Freeing cannot be undone and the watch may lag, so read the node first.
     const fresh = await requests.node(node, signal);
     if (fresh?.unreachable === undefined) return;
     const unreachable = new Map([[node, fresh.unreachable]]);
     const failures: unknown[] = [];
     for (const pod of pods) {
       const { settings, optedIn, braked, settledAt } = surroundings;
-      // For each anew: every write takes time, in which the brake may have come to hold.
+      // Judge each Pod again: writes take time, and the brake may have engaged since.
       const verdict = judgeStuckPod(pod, { settings, optedIn, braked, settledAt, unreachable }, now());
       if (verdict.kind !== "free") continue;
       try {
         await this.#free(pod, verdict.marked, signal);
       } catch (error) {
-        // One that cannot be freed must not keep the others stuck.
+        // One failure must not keep the other Pods stuck.
         failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Ends the Pod for Kubernetes: marked first, so that whoever follows after a crash here knows to delete it. */
+  /** Marks the Pod first, so that after a crash the next leader knows to delete it. */
   async #free(pod: ConsentingPod, marked: boolean, signal: AbortSignal): Promise<void> {
     const { requests, record, metrics, log, now } = this.#options;
     const { namespace, name, uid, node } = pod;
@@ -151,7 +153,7 @@ export class Rescue {
       try {
         await requests.mark(pod, message, now(), signal);
       } catch (error) {
-        // Gone by itself.
+        // Already gone.
         if (hasStatus(error, 404)) return;
         throw error;
       }
@@ -172,24 +174,31 @@ export class Rescue {
     const { settings, unreachable } = this.#options.surroundings;
     const since = unreachable.get(node ?? "")?.since;
     const grace = formatDuration((deletion?.graceSeconds ?? 0) * 1_000);
-    const lost = `node ${node} is unreachable${since === undefined ? "" : ` since ${since}`}`;
-    return `forcefully deleted ${formatDuration(settings.threshold)} after its grace period of ${grace}, because ${lost} and the annotation ${consent} allows it; it may still run there until that node is back or ends`;
+    const unreachableNode = `node ${node} is unreachable${since === undefined ? "" : ` since ${since}`}`;
+    return (
+      `forcefully deleted ${formatDuration(settings.threshold)} after its grace period of ${grace}, ` +
+      `because ${unreachableNode} and the annotation ${consent} allows it; ` +
+      "its containers may still run there until the node is back or shut down"
+    );
   }
 
-  /** Says and counts what was decided about each terminating Pod, once. */
-  #tell(node: string, verdicts: readonly { readonly pod: ConsentingPod; readonly verdict: StuckVerdict }[]): void {
+  /** Logs and counts each verdict once. */
+  #logVerdicts(
+    node: string,
+    verdicts: readonly { readonly pod: ConsentingPod; readonly verdict: StuckVerdict }[],
+  ): void {
     const { metrics, log } = this.#options;
-    const before = this.#told.get(node);
-    const told = new Map<string, string>();
+    const before = this.#logged.get(node);
+    const logged = new Map<string, string>();
     for (const { pod, verdict } of verdicts) {
       if (verdict.kind === "leave" && isUsual(verdict.reason)) continue;
       const text = verdict.kind === "leave" ? verdict.reason : verdict.kind;
-      told.set(pod.uid, text);
+      logged.set(pod.uid, text);
       if (before?.get(pod.uid) === text) continue;
       if (verdict.kind === "leave") metrics.left(verdict.reason);
       const { namespace, name, uid } = pod;
       log.info({ namespace, pod: name, uid, node, verdict: text }, `stuck Pod: ${explainVerdict(verdict, pod)}`);
     }
-    this.#told.set(node, told);
+    this.#logged.set(node, logged);
   }
 }

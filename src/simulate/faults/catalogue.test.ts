@@ -8,7 +8,7 @@ describe("parseFault", () => {
   });
 
   it.each(["", "kill-worker", "kill-worker@", "kill-worker@5", "toString@5s", "kill-worker@5s@6s"])(
-    "refuses %j",
+    "rejects %j",
     (text) => {
       expect(parseFault(text)).toBeUndefined();
     },
@@ -16,7 +16,7 @@ describe("parseFault", () => {
 });
 
 describe("randomFaults", () => {
-  it("strike in order, at least one and at most as many as asked for", () => {
+  it("are in order, at least one, and no more than requested", () => {
     for (let seed = 0; seed < 100; seed += 1) {
       const times = randomFaults(seed, 3).map(({ at }) => at);
       expect(times).toEqual([...times].sort((a, b) => a - b));

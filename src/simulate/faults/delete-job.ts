@@ -1,4 +1,5 @@
-// A user deletes a Job with background propagation: the Job goes at once, and the garbage collector deletes its Pods later.
+// A user deletes a Job with background propagation: the Job goes at once, and the garbage collector deletes its Pods
+// later.
 import { type FaultDefinition, never } from "./fault.ts";
 
 export const deleteJob: FaultDefinition = {

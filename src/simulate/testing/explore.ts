@@ -1,4 +1,5 @@
-// Walks through every state that a small model can get into, and reports what is wrong with any of them, with the shortest way there.
+// Walks through every state that a small model can get into, and reports what is wrong with any of them, with the
+// shortest way there.
 
 export interface Model<S> {
   readonly beginning: S;

@@ -1,5 +1,6 @@
-// What a controller can know of the small model's group, each once and under a number: the real observe.ts and decide.ts, asked only
-// about what they were not asked before. Time stands still, so that a state does not depend on when it was reached.
+// What a controller can know of the small model's group, each once and under a number: the real observe.ts and
+// decide.ts, asked only about what they were not asked before. Time stands still, so that a state does not depend on
+// when it was reached.
 import { type Decision, decide } from "../../../controller/decide.ts";
 import { type Group, newGroup } from "../../../controller/group/group.ts";
 import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
@@ -75,8 +76,8 @@ export class KnownGroups {
 }
 
 /**
- * The same for groups that go on in the same way. Events are numbered, but no two Pods' numbers are ever compared: what matters is
- * the order of those of one Pod, of the last sync, and of 0, which stands for "never".
+ * The same for groups that go on in the same way. Events are numbered, but no two Pods' numbers are ever compared: what
+ * matters is the order of those of one Pod, of the last sync, and of 0, which stands for "never".
  */
 function keyOf({ members, losses, stages, jobs, object, baseline, suspensionSeen }: Group): string {
   const known = [...members.values()].map(({ pod, firstSeenAt, publishedAt, runs, ...rest }) => {

@@ -1,5 +1,5 @@
-// The versions of the small model's InPlaceRestart, by number; 0 when there is none. A number names the content: the same status
-// written again is the same version, so that states which differ in nothing else are one.
+// The versions of the small model's InPlaceRestart, by number; 0 when there is none. A number names the content: the
+// same status written again is the same version, so that states which differ in nothing else are one.
 import { type GroupView, type Identity, viewInPlaceRestart } from "../../../agent/decide.ts";
 import type { StoredObject } from "../api-server.ts";
 import { JOB_SET } from "../shape.ts";

@@ -1,6 +1,7 @@
-// Two Pods and a controller, small enough to go through everything that can happen to them, in any order: the real decisions of agent
-// and controller between an API server, kubelets and watches of which nothing is promised but the order on each. Every message
-// waits until the explorer delivers it; every kubelet does its next step when the explorer says so.
+// Two Pods and a controller, small enough to go through everything that can happen to them, in any order: the real
+// decisions of agent and controller between an API server, kubelets and watches of which nothing is promised but the
+// order on each. Every message waits until the explorer delivers it; every kubelet does its next step when the explorer
+// says so.
 import { type AgentState, advance, decide } from "../../../agent/decide.ts";
 import { execute, type Writes } from "../../../controller/execute.ts";
 import type { Model, Step } from "./explore.ts";
@@ -184,7 +185,9 @@ export class SmallModel implements Model<State> {
     });
   }
 
-  /** Lets the agent decide until it asks, ends, or has no news that change anything: what it ignores, nobody can see. */
+  /**
+   * Lets the agent decide until it asks, ends, or has no news that change anything: what it ignores, nobody can see.
+   */
   #settled(pod: PodState, agent: AgentState, consistent: boolean): PodState {
     const action = decide(agent, OBJECTS.sighting(pod.seen, consistent));
     switch (action.kind) {

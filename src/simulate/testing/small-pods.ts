@@ -52,8 +52,8 @@ export function newPods(): readonly PodState[] {
 }
 
 /**
- * A Pod whose containers are all new. What the API server knows of it does not change by that, nor what is about to be sent: the
- * kubelet waits for the gate, and reports nothing new before the barrier is lifted.
+ * A Pod whose containers are all new. What the API server knows of it does not change by that, nor what is about to be
+ * sent: the kubelet waits for the gate, and reports nothing new before the barrier is lifted.
  */
 export function newborn(incarnation: number, kept: number): Omit<PodState, "epoch" | "status" | "unsent"> {
   const identity = { jobSetUid: JOBSET.uid, replicatedJob: STAGE.name };
