@@ -14,9 +14,9 @@ describe("the chain of rules", () => {
     }
   });
 
-  it("has a file for every rule, named like the rule", () => {
+  it("has a file for every rule, and a test beside it, named like the rule", () => {
     const files = readdirSync("controller/rules");
-    for (const { name } of RULES) expect(files).toContain(`${name}.ts`);
+    expect(files).toEqual(expect.arrayContaining(RULES.flatMap(({ name }) => [`${name}.ts`, `${name}.test.ts`])));
   });
 
   it("says in one sentence why each rule stands where it stands", () => {
