@@ -10,7 +10,7 @@ import type { Member, MemberState, Run, StageTally } from "./group.ts";
 import { agentOf, workerStatuses } from "./pod-failure.ts";
 
 /** `ending`: the Job belongs to the group, but creates no more Pods. */
-export type JobState = "counts" | "ending" | "outside";
+type JobState = "counts" | "ending" | "outside";
 
 export function jobState(job: Job, jobSet: JobSet | undefined, tally: StageTally | undefined): JobState {
   if (jobSet === undefined || job.controller?.uid !== jobSet.uid || tally?.stage.participates !== true)

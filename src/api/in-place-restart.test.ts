@@ -71,7 +71,7 @@ describe("readInPlaceRestart", () => {
     },
   );
 
-  it("reads a status at epoch 0 as initialised", () => {
+  it("reads a status at epoch 0 as initialized", () => {
     expect(readInPlaceRestart({ status: { deprecatedEpoch: 0, syncedEpoch: 0 } }).status?.syncedEpoch).toBe(0);
   });
 

@@ -36,7 +36,7 @@ export const RESTART_REASONS = [
   /** The InPlaceRestart object was lost while the group ran. */
   "StateLost",
 ] as const;
-export type RestartReason = (typeof RESTART_REASONS)[number];
+type RestartReason = (typeof RESTART_REASONS)[number];
 
 export interface RestartCause {
   readonly reason: RestartReason;

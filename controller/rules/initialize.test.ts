@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { comeBack } from "../testing/restarts.ts";
 import { runningScene, Scene } from "../testing/scene.ts";
 
-describe("initialise", () => {
+describe("initialize", () => {
   it("starts a new group at epoch 0", () => {
     const scene = new Scene().settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 0, restarts: 0, phase: "Starting" });
@@ -14,7 +14,7 @@ describe("initialise", () => {
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 1, phase: "Restarting" });
     expect(comeBack(scene).status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 2, restarts: 0 });
     expect(scene.status.history).toMatchObject([
-      { cause: { reason: "StateLost" }, rule: "initialise", fromEpoch: 1, toEpoch: 2 },
+      { cause: { reason: "StateLost" }, rule: "initialize", fromEpoch: 1, toEpoch: 2 },
     ]);
   });
 
