@@ -22,9 +22,6 @@ import { type PodReport, reportForeignEpochs } from "./status/foreign-epochs.ts"
 import type { Notice } from "./status/notice.ts";
 import { readyCount, summarize } from "./status/summary.ts";
 
-export type { PodReport } from "./status/foreign-epochs.ts";
-export type { Notice } from "./status/notice.ts";
-
 type Status = InPlaceRestartStatus;
 
 export type Decision =

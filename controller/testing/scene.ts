@@ -7,7 +7,7 @@ import type { ContainerState, Pod } from "../../src/api/pod.ts";
 import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restart-policy.ts";
 import { podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
 import { parseExitCodePolicy, RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
-import { type Decision, decide, type Notice, type Verdict } from "../decide.ts";
+import { type Decision, decide, type Verdict } from "../decide.ts";
 import { type Group, newGroup } from "../group/group.ts";
 import {
   forgetJob,
@@ -19,6 +19,7 @@ import {
   observePod,
 } from "../group/observe.ts";
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
+import type { Notice } from "../status/notice.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
 export interface StageParts {
