@@ -1,5 +1,5 @@
-// Counts how often code reads a Map or a Set. A scaling test that compares counts gives the same result on every machine;
-// one that compares times does not.
+// Counts how often code reads a Map or a Set. A scaling test that compares counts gives the same result on every
+// machine; one that compares times does not.
 
 const ITERATORS: readonly object[] = [Object.getPrototypeOf(new Map().keys()), Object.getPrototypeOf(new Set().keys())];
 const READS: readonly (readonly [object, string])[] = [
