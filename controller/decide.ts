@@ -81,7 +81,7 @@ export function decide(group: Group, now: number, policy: RestartPolicy): Verdic
     group,
     jobSet,
     status,
-    isInitialised: object.status !== undefined,
+    isInitialized: object.status !== undefined,
     now,
     policy,
   });

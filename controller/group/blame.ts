@@ -7,7 +7,7 @@ import { type Group, type Loss, type Member, participants } from "./group.ts";
 import { slotName } from "./slots.ts";
 
 /** The Pod blamed for ending the epoch, and the action that its exit code requests. */
-export interface Blame extends Pick<Loss, "cause" | "counted" | "at" | "requestedAction"> {
+interface Blame extends Pick<Loss, "cause" | "counted" | "at" | "requestedAction"> {
   readonly blamed?: BlamedPod;
 }
 

@@ -11,8 +11,8 @@ function actions(own: readonly unknown[], ownPodRules: readonly unknown[], ...co
   return codes.map((code) => requestedAction(classes, code));
 }
 
-describe("what an exit code asks for", () => {
-  it("is what the rules that injection compiled say", () => {
+describe("the action that an exit code requests", () => {
+  it("follows the rules that injection compiled", () => {
     expect(actions([], [], 0, 1, 40, 41, 60, 255)).toEqual([
       undefined,
       "restart",
@@ -23,12 +23,12 @@ describe("what an exit code asks for", () => {
     ]);
   });
 
-  it("is nobody's business where a rule of the user restarts the container alone", () => {
+  it("is none if a rule of the user restarts only the container", () => {
     const alone = { action: "Restart", exitCodes: { operator: "In", values: [5, 40] } };
     expect(actions([alone], [], 5, 6, 40, 41)).toEqual([undefined, "restart", undefined, "fail"]);
   });
 
-  it("follows the first rule of podFailurePolicy that is about it", () => {
+  it("follows the first matching rule of podFailurePolicy", () => {
     const ignored = { action: "Ignore", onExitCodes: { containerName: "main", operator: "In", values: [40] } };
     const elsewhere = { action: "FailJob", onExitCodes: { containerName: "other", operator: "In", values: [60] } };
     expect(actions([], [ignored, elsewhere], 40, 41, 60)).toEqual(["recreate", "fail", "recreate"]);

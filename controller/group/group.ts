@@ -6,7 +6,7 @@ import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import { CALM, type Surroundings } from "../stuck-pods/surroundings.ts";
+import { HEALTHY_CLUSTER, type Surroundings } from "../stuck-pods/surroundings.ts";
 import type { PodFailure } from "./pod-failure.ts";
 import type { Stage } from "./stages.ts";
 
@@ -124,7 +124,7 @@ export interface Group {
   suspensionSeen: boolean;
 }
 
-export function newGroup(surroundings: Surroundings = CALM): Group {
+export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
   return {
     jobSet: undefined,
     stages: new Map(),

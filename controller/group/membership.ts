@@ -1,4 +1,4 @@
-// Which Pods belong to a group, proved by the chain of controllers Pod → Job → JobSet. A Pod that only has the labels
+// Which Pods belong to a group, proved by their controllers: Pod to Job to JobSet. A Pod that only has the labels
 // can be waited for but never counts: only the Job controller may create Pods with the member label
 // (manifests/agent/policy-member.yaml), but other users may change the remaining labels. Pure.
 import type { Job } from "../../src/api/job.ts";
@@ -10,7 +10,7 @@ import type { Member, MemberState, Run, StageTally } from "./group.ts";
 import { agentOf, workerStatuses } from "./pod-failure.ts";
 
 /** `ending`: the Job belongs to the group, but creates no more Pods. */
-export type JobState = "counts" | "ending" | "outside";
+type JobState = "counts" | "ending" | "outside";
 
 export function jobState(job: Job, jobSet: JobSet | undefined, tally: StageTally | undefined): JobState {
   if (jobSet === undefined || job.controller?.uid !== jobSet.uid || tally?.stage.participates !== true)

@@ -1,18 +1,19 @@
 import { describe, expect, it } from "vitest";
+import { countLookups } from "../testing/count-lookups.ts";
 import { runningScene, Scene } from "../testing/scene.ts";
 import type { Group } from "./group.ts";
 import { observePod } from "./observe.ts";
 
 function tallies(group: Group): unknown {
-  return [...group.stages.values()].map(({ stage, epochs, ...numbers }) => ({
+  return [...group.stages.values()].map(({ stage, epochs, ...counts }) => ({
     name: stage.name,
-    ...numbers,
+    ...counts,
     epochs: [...epochs].sort(([a], [b]) => a - b),
   }));
 }
 
-describe("the numbers of a group", () => {
-  it("are the same however often an object is delivered", () => {
+describe("the counts of a group", () => {
+  it("stay the same when an object is delivered again", () => {
     const scene = runningScene();
     const before = tallies(scene.group);
     for (const { pod } of [...scene.group.members.values()]) observePod(scene.group, pod, scene.now);
@@ -20,7 +21,7 @@ describe("the numbers of a group", () => {
     expect(tallies(scene.group)).toEqual(before);
   });
 
-  it("are the same for a controller that reads everything anew", () => {
+  it("are the same for a restarted controller that lists everything again", () => {
     const scene = runningScene().pod("workers-0/0", { phase: "Succeeded" });
     const before = tallies(scene.group);
     expect(tallies(scene.restartController().group)).toEqual(before);
@@ -45,58 +46,77 @@ describe("the numbers of a group", () => {
     expect(scene.group.members.size + scene.group.podsByJob.size + scene.group.jobs.size).toBe(0);
   });
 
-  it("cost nothing for a Job that is not of the group, however many slots it claims", () => {
+  it("do not include the slots of a Job outside the group, however many it claims", () => {
     const scene = new Scene();
-    const began = performance.now();
     const plain = { controller: { kind: "JobSet", name: "plain", uid: "other" }, parallelism: 2_147_483_647 };
-    scene.job("workers-0", plain).job("workers-0", { ...plain, outcome: "Complete" });
-    expect(performance.now() - began).toBeLessThan(1_000);
+    const lookups = countLookups(() => {
+      scene.job("workers-0", plain).job("workers-0", { ...plain, outcome: "Complete" });
+    });
+    expect(lookups).toBeLessThan(100);
     expect(scene.group.jobs.get("workers-0")?.slots.size).toBe(0);
   });
+});
 
-  it.each(["replicas", "pods"] as const)("cost no more per Pod of a restart when there are more %s", (more) => {
-    const perPod = (count: number) => {
-      const shape = more === "pods" ? { pods: count } : { pods: 1, replicas: count };
-      const scene = new Scene({ workers: shape }).settle();
-      const slots = Array.from({ length: count }, (_, index) => {
-        return more === "pods" ? `workers-0/${index}` : `workers-${index}/0`;
-      });
-      for (const job of new Set(slots.map((slot) => slot.split("/")[0] ?? ""))) scene.job(job);
-      scene.at(1, ...slots).settle();
-      for (const slot of slots) scene.runs("a", slot);
-      scene.settle();
-      const restart = (epoch: number) => {
-        const began = performance.now();
-        for (const slot of slots) scene.fails(slot, "a");
-        for (const slot of slots) scene.at(epoch, slot);
-        const took = performance.now() - began;
-        scene.settle();
-        for (const slot of slots) scene.runs("a", slot);
-        scene.settle();
-        return took;
+/** So many Pods, all running in epoch 1, in one Job or in a Job each. */
+function largeScene(count: number, more: "replicas" | "pods"): { readonly scene: Scene; readonly slots: string[] } {
+  const scene = new Scene({ workers: more === "pods" ? { pods: count } : { pods: 1, replicas: count } }).settle();
+  const slots = Array.from({ length: count }, (_, index) => {
+    return more === "pods" ? `workers-0/${index}` : `workers-${index}/0`;
+  });
+  for (const job of new Set(slots.map((slot) => slot.split("/")[0] ?? ""))) scene.job(job);
+  scene
+    .at(1, ...slots)
+    .settle()
+    .runs("a", ...slots)
+    .settle();
+  return { scene, slots };
+}
+
+describe.each(["replicas", "pods"] as const)("with more %s", (more) => {
+  it("a Pod event that changes nothing costs the same", () => {
+    const perEvent = (count: number) => {
+      const { scene } = largeScene(count, more);
+      const [first] = scene.group.members.values();
+      if (first === undefined) throw new Error("a Pod expected");
+      return countLookups(() => observePod(scene.group, first.pod, scene.now));
+    };
+    expect(perEvent(1_000)).toBe(perEvent(50));
+  });
+
+  it("each Pod of a restart costs the same to observe, and the decisions are linear in the number of Pods", () => {
+    const costs = (count: number) => {
+      const { scene, slots } = largeScene(count, more);
+      const decisions: number[] = [];
+      const decide = () => {
+        let decided = true;
+        while (decided) {
+          decisions.push(countLookups(() => scene.verdict()));
+          decided = scene.step() !== undefined;
+        }
       };
-      return Math.min(restart(2), restart(3), restart(4)) / count;
-    };
-    perPod(200);
-    expect(perPod(4_000)).toBeLessThan(5 * perPod(200) + 0.005);
-  });
-
-  it("cost no more per Pod event in a large group than in a small one", () => {
-    const perEvent = (pods: number) => {
-      const scene = new Scene({ workers: { pods } }).settle().job("workers-0");
-      const slots = Array.from({ length: pods }, (_, index) => `workers-0/${index}`);
-      scene.at(1, ...slots).settle();
-      const members = [...scene.group.members.values()].slice(0, 100);
-      // The fastest of many rounds: a busy machine makes some slow, never one fast.
-      const rounds = Array.from({ length: 50 }, () => {
-        const began = performance.now();
-        for (const { pod } of members) observePod(scene.group, pod, scene.now);
-        return performance.now() - began;
+      const observe = countLookups(() => {
+        for (const slot of slots) scene.fails(slot, "a");
       });
-      return Math.min(...rounds) / members.length;
+      decide();
+      const arrive = countLookups(() => {
+        for (const slot of slots) scene.at(2, slot);
+      });
+      decide();
+      scene.runs("b", ...slots);
+      decide();
+      expect(scene.status).toMatchObject({ syncedEpoch: 2, phase: "Running" });
+      return { observe: (observe + arrive) / count, decide: Math.max(...decisions) / count };
     };
-    perEvent(100);
-    // 40 times the Pods; work per Pod would show as 40 times the time. The margin is for caches and collections.
-    expect(perEvent(4_000)).toBeLessThan(10 * perEvent(100) + 0.01);
+    const [few, many] = [costs(50), costs(1_000)];
+    expect(many.observe).toBeLessThanOrEqual(few.observe * 1.1);
+    expect(many.decide).toBeLessThanOrEqual(few.decide * 1.1);
   });
+});
+
+it("a decision about a running group costs the same however many Pods a Job has", () => {
+  const perDecision = (count: number) => {
+    const { scene } = largeScene(count, "pods");
+    return countLookups(() => scene.verdict());
+  };
+  expect(perDecision(1_000)).toBe(perDecision(50));
 });

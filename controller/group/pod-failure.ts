@@ -15,7 +15,7 @@ export interface PodFailure {
   readonly containerID?: string;
 }
 
-export interface PodContext {
+interface PodContext {
   /** Exit classes of the Pod's workers, by container name. */
   readonly exits: Readonly<Record<string, ExitClasses>>;
   /**

@@ -7,7 +7,7 @@ function slots(count: number): readonly string[] {
 
 const NO_RESTARTS = { failurePolicy: { maxRestarts: 0, restartStrategy: "Recreate" } } as const;
 
-/** So many Pods of one Job, all running in epoch 1. */
+/** A Job with this many Pods, all running in epoch 1. */
 function running(pods: number): Scene {
   const scene = new Scene({ workers: { pods } }, NO_RESTARTS).settle().job("workers-0");
   return scene
@@ -17,13 +17,13 @@ function running(pods: number): Scene {
     .settle();
 }
 
-/** What is changed on an Indexed Job that runs: by hand, or by JobSet where it is elastic. */
+/** Resizes a running Indexed Job, as a user or an elastic JobSet does. */
 function resize(scene: Scene, pods: number): Scene {
   return scene.job("workers-0", { parallelism: pods, completions: pods }).settle();
 }
 
-describe("a Job that is made smaller while it runs", () => {
-  it("restarts the Pods that are left, and nothing is counted", () => {
+describe("a Job that is scaled down while it runs", () => {
+  it("restarts the remaining Pods, and nothing is counted", () => {
     const scene = resize(running(4), 2);
     for (const slot of slots(4).slice(2)) scene.pod(slot, { deletion: DELETED });
     expect(scene.settle().epochs).toBe("1/1");
@@ -32,7 +32,7 @@ describe("a Job that is made smaller while it runs", () => {
     expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 0, ready: "0/2" });
   });
 
-  it("is not blamed for its Pods either when they are seen to go first", () => {
+  it("is not counted if the deletion of its Pods is seen first", () => {
     const scene = running(4);
     for (const slot of slots(4).slice(2)) scene.pod(slot, { deletion: DELETED }).settle().forgetPod(slot);
     resize(scene, 2);
@@ -50,7 +50,7 @@ describe("a Job that is made smaller while it runs", () => {
     });
   });
 
-  it("does not restart again for a Pod that goes at the barrier", () => {
+  it("does not restart again for a Pod that is deleted at the barrier", () => {
     const scene = running(4)
       .fails("workers-0/0", "a")
       .changeJobSet({ failurePolicy: { maxRestarts: 3, restartStrategy: "Recreate" } });
@@ -66,8 +66,8 @@ describe("a Job that is made smaller while it runs", () => {
   });
 });
 
-describe("a Job that is made larger while it runs", () => {
-  it("takes all with it into the next epoch, which no slot is missing from, and nothing is counted", () => {
+describe("a Job that is scaled up while it runs", () => {
+  it("restarts all Pods into the next epoch, which waits for every new slot, and nothing is counted", () => {
     const scene = resize(running(2), 4).at(2, "workers-0/2", "workers-0/3").settle();
     expect(scene.epochs).toBe("1/1");
     scene.forgetPod("workers-0/0").at(2, "workers-0/1").settle();
@@ -77,7 +77,7 @@ describe("a Job that is made larger while it runs", () => {
 });
 
 describe("a Job that is suspended while its JobSet is not", () => {
-  it("ends the epoch without a failure", () => {
+  it("ends the epoch without counting a restart", () => {
     const scene = running(2).job("workers-0", { suspended: true }).settle();
     for (const slot of slots(2)) scene.pod(slot, { deletion: DELETED }).settle().forgetPod(slot);
     scene.job("workers-0", { suspended: false }).settle();

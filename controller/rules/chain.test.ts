@@ -14,9 +14,9 @@ describe("the chain of rules", () => {
     }
   });
 
-  it("has a file for every rule, named like the rule", () => {
+  it("has a file for every rule, and a test beside it, named like the rule", () => {
     const files = readdirSync("controller/rules");
-    for (const { name } of RULES) expect(files).toContain(`${name}.ts`);
+    expect(files).toEqual(expect.arrayContaining(RULES.flatMap(({ name }) => [`${name}.ts`, `${name}.test.ts`])));
   });
 
   it("says in one sentence why each rule stands where it stands", () => {
@@ -28,7 +28,7 @@ describe("a verdict", () => {
   it("names the rule behind the decision", () => {
     const scene = new Scene({ workers: { pods: 1 } });
     scene.step();
-    expect(scene.verdict()).toMatchObject({ decision: { kind: "write" }, rule: "initialise" });
+    expect(scene.verdict()).toMatchObject({ decision: { kind: "write" }, rule: "initialize" });
     scene.settle().job("workers-0").at(1, "workers-0/0");
     expect(scene.verdict().rule).toBe("lift-barrier");
   });
@@ -47,7 +47,7 @@ describe("a history record", () => {
   it("names the rule that opened it", () => {
     const scene = runningScene().fails("workers-0/0", "a").settle();
     expect(scene.status.history).toMatchObject([{ action: "RestartInPlace", rule: "end-epoch" }]);
-    expect(runningScene().loseObject().settle().status.history).toMatchObject([{ rule: "initialise" }]);
+    expect(runningScene().loseObject().settle().status.history).toMatchObject([{ rule: "initialize" }]);
   });
 
   it("names the rule that changed its action later", () => {

@@ -8,7 +8,7 @@ import { failOnExitCode } from "./fail-on-exit-code.ts";
 import { failOnSpentBudget } from "./fail-on-spent-budget.ts";
 import { finishRestart } from "./finish-restart.ts";
 import { holdBarrier } from "./hold-barrier.ts";
-import { initialise } from "./initialise.ts";
+import { initialize } from "./initialize.ts";
 import { liftBarrier } from "./lift-barrier.ts";
 import { recreateAfterPartialSuccess } from "./recreate-after-partial-success.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
@@ -21,9 +21,9 @@ import { uncountDisruption } from "./uncount-disruption.ts";
 
 export const RULES: readonly Rule[] = [
   {
-    name: "initialise",
+    name: "initialize",
     why: "No other rule can act without epochs, so an object without a status gets them first.",
-    apply: initialise,
+    apply: initialize,
   },
   {
     name: "stop-when-finished",
@@ -37,7 +37,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "close-when-suspended",
-    why: "A suspension deletes Pods, so it is recognised before those deletions look like failures.",
+    why: "A suspension deletes Pods, so it is recognized before those deletions look like failures.",
     apply: closeWhenSuspended,
   },
   {

@@ -23,7 +23,7 @@ export interface Context {
   readonly jobSet: JobSet;
   readonly status: Status;
   /** False for an object without a status; `status` is then empty. */
-  readonly isInitialised: boolean;
+  readonly isInitialized: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly policy: RestartPolicy;

@@ -4,7 +4,7 @@ import { runningScene, type Scene } from "../testing/scene.ts";
 
 const [A, B] = ["workers-0/0", "workers-0/1"];
 
-/** Asked for at 12:00:00. */
+/** Requested at 12:00:00. */
 const DELETION = { timestamp: "2026-01-01T12:00:30Z", graceSeconds: 30 };
 const at = (time: string) => Date.parse(`2026-01-01T${time}Z`);
 
@@ -22,7 +22,7 @@ function waiting(surroundings: Surroundings, consent: boolean): Scene {
   scene.now = at("12:00:05");
   scene.pod(B, { deletion: DELETION, node: "node-2", safeToForcefullyDelete: consent }).settle();
   scene.at(2, A).settle();
-  // The ready count has been brought up to date.
+  // The ready count was written in the meantime.
   scene.now = at("12:00:20");
   return scene.settle();
 }
@@ -32,41 +32,45 @@ function condition(scene: Scene) {
 }
 
 describe("a group that waits for a Pod to terminate", () => {
-  it("says on which lost node, since when, and when the Pod is freed", () => {
+  it("names the unreachable node and the time at which the Pod is forcefully deleted", () => {
     expect(condition(waiting(lost, true))).toMatchObject({
       status: "True",
       reason: "NodeUnreachable",
-      message: `waiting for Pod ${B} to terminate: Terminating since 2026-01-01T12:00:00Z on node node-2, which is unreachable since 2026-01-01T11:59:00Z; it is forcefully deleted at 2026-01-01T12:01:30Z unless its node comes back`,
+      message: [
+        `waiting for Pod ${B} to terminate: Terminating since 2026-01-01T12:00:00Z on node node-2, `,
+        "which is unreachable since 2026-01-01T11:59:00Z; ",
+        "it is forcefully deleted at 2026-01-01T12:01:30Z unless its node comes back",
+      ].join(""),
     });
   });
 
-  it("says how to consent when the Pod is not annotated", () => {
+  it("says how to allow the deletion if the Pod is not annotated", () => {
     expect(condition(waiting(lost, false))?.message).toContain(
       `kubectl annotate pod -n ml ${B} reprise.dev/safe-to-forcefully-delete=true`,
     );
   });
 
   it.each<[string, Partial<Surroundings>, string]>([
-    ["the brake holds", { braked: true }, "stuckPods.brake"],
-    ["it is turned off", { settings: { ...lost.settings, enabled: false } }, "stuckPods.enabled is false"],
+    ["the brake is on", { braked: true }, "stuckPods.brake"],
+    ["the feature is disabled", { settings: { ...lost.settings, enabled: false } }, "stuckPods.enabled is false"],
     ["its namespace has no label", { optedIn: new Set() }, "reprise.dev/injection=enabled"],
-  ])("says why nothing is freed when %s", (_, change, text) => {
+  ])("says why the Pod is not deleted when %s", (_, change, text) => {
     expect(condition(waiting({ ...lost, ...change }, true))?.message).toContain(text);
   });
 
-  it("writes nothing while it only waits", () => {
+  it("writes nothing while it waits", () => {
     const scene = waiting(lost, true);
     for (const time of ["12:00:30", "12:00:50", "12:01:29", "12:01:31", "12:05:00"]) {
       scene.now = at(time);
       const { decision } = scene.verdict();
-      // After a minute the barrier counts as stalled, which is told once.
+      // After a minute the barrier counts as stalled, which is reported once.
       if (decision !== undefined) expect(decision).toMatchObject({ notices: [{ reason: "BarrierStalled" }] });
       scene.settle();
       expect(scene.verdict().decision).toBeUndefined();
     }
   });
 
-  it("on a healthy node is patient until the kubelet is late, and asks to be woken then", () => {
+  it("reports nothing on a healthy node until the kubelet is late, and asks to be woken then", () => {
     const scene = waiting({ ...lost, unreachable: new Map() }, true);
     expect(condition(scene)).toBeUndefined();
     expect(scene.verdict().wakeAt).toBe(at("12:00:40"));
@@ -74,14 +78,14 @@ describe("a group that waits for a Pod to terminate", () => {
     expect(condition(scene.settle())).toMatchObject({ status: "True", reason: "GracePeriodOver" });
   });
 
-  it("names the Pod that is awaited longest, and how many more there are", () => {
+  it("names the Pod that is overdue longest, and how many more there are", () => {
     const scene = waiting(lost, true);
     const later = { timestamp: "2026-01-01T12:00:31Z", graceSeconds: 30 };
     scene.pod(A, { deletion: later, node: "node-2" }).settle();
     expect(condition(scene)?.message).toMatch(new RegExp(`^waiting for Pod ${B} .*; 1 more like it$`));
   });
 
-  it("says so no longer when the Pod is gone", () => {
+  it("clears the condition when the Pod is gone", () => {
     const scene = waiting(lost, true).forgetPod(B).settle();
     expect(condition(scene)).toMatchObject({ status: "False", reason: "Terminated", message: "" });
   });

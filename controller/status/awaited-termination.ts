@@ -9,7 +9,7 @@ import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
 /** A kubelet that kills a Pod at the end of its grace period reports it within a few seconds. */
 const OVERDUE_MS = 10_000;
 
-export interface AwaitedTermination {
+interface AwaitedTermination {
   readonly reason: "NodeUnreachable" | "GracePeriodOver";
   readonly message: string;
 }

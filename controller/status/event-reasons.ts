@@ -1,6 +1,6 @@
 // Every Event reason that the controller records, and its meaning. Alerts and docs/operations.md rely on them. Pure.
 
-export interface EventText {
+interface EventText {
   readonly on: "JobSet" | "Pod";
   readonly type: "Normal" | "Warning";
   readonly meaning: string;

@@ -22,8 +22,8 @@ const around: Surroundings = {
 const mark = { type: "RepriseFailureRecovery", status: "True", reason: "ForcefullyDeleted", message: "" } as const;
 const due = Date.parse("2026-01-01T12:01:30Z");
 
-describe("a Pod on a lost node", () => {
-  it("waits until the threshold after the end of its grace period, which deletionTimestamp is, and is then freed", () => {
+describe("a Pod on an unreachable node", () => {
+  it("is freed when the threshold has passed since deletionTimestamp, the end of its grace period", () => {
     expect(judgeStuckPod(stuck, around, due - 1)).toEqual({ kind: "wait", until: due });
     expect(judgeStuckPod(stuck, around, due)).toEqual({ kind: "free", marked: false, since: due });
   });
@@ -38,16 +38,16 @@ describe("a Pod on a lost node", () => {
     expect(judgeStuckPod(stuck, { ...around, unreachable }, due)).toEqual({ kind: "wait", until });
   });
 
-  it("of which nobody knows since when its node is lost counts from its grace period", () => {
+  it("waits from the end of its grace period if the time of the node's loss is unknown", () => {
     const unreachable = new Map([["node-2", {}]]);
     expect(judgeStuckPod(stuck, { ...around, unreachable }, due).kind).toBe("free");
   });
 
-  it("waits for the threshold after the brake has let go: other nodes may be about to come back", () => {
+  it("waits for the threshold after the brake ended, because other nodes may be about to come back", () => {
     expect(judgeStuckPod(stuck, { ...around, settledAt: due }, due)).toEqual({ kind: "wait", until: due + 60_000 });
   });
 
-  it("that was marked by a controller killed before the deletion is deleted by the next", () => {
+  it("is deleted by the next controller if one marked it and was killed before the deletion", () => {
     const marked: JudgedPod = { ...stuck, phase: "Failed", conditions: [mark] };
     expect(judgeStuckPod(marked, around, due)).toEqual({ kind: "free", marked: true, since: due });
   });
@@ -57,15 +57,20 @@ describe("a Pod on a lost node", () => {
   it.each<[string, JudgedPod, Partial<Surroundings>, string]>([
     ["is not being deleted", living, {}, "NotTerminating"],
     ["is in a namespace without the label", { ...stuck, namespace: "other" }, {}, "NamespaceNotOptedIn"],
-    ["has failed by itself", { ...stuck, phase: "Failed" }, {}, "NotRunning"],
+    ["has failed on its own", { ...stuck, phase: "Failed" }, {}, "NotRunning"],
     ["has succeeded", { ...stuck, phase: "Succeeded" }, {}, "NotRunning"],
     ["has an unknown phase", { ...stuck, phase: "Unknown" }, {}, "NotRunning"],
     ["has no annotation", { ...stuck, safeToForcefullyDelete: false }, {}, "NoConsent"],
     ["has no node", unscheduled, {}, "NodeNotUnreachable"],
     ["has its node back", stuck, { unreachable: new Map() }, "NodeNotUnreachable"],
     ["is on another node than the lost one", { ...stuck, node: "node-1" }, {}, "NodeNotUnreachable"],
-    ["is one of very many", stuck, { braked: true }, "Braked"],
-    ["is not to be freed here", stuck, { settings: { ...around.settings, enabled: false } }, "Disabled"],
+    ["is on one of too many unreachable nodes", stuck, { braked: true }, "Braked"],
+    [
+      "is in a cluster where freeing is disabled",
+      stuck,
+      { settings: { ...around.settings, enabled: false } },
+      "Disabled",
+    ],
     [
       "was freed before, and has a finalizer",
       {
@@ -83,7 +88,7 @@ describe("a Pod on a lost node", () => {
       { unreachable: new Map() },
       "NodeNotUnreachable",
     ],
-  ])("that %s is left alone, however long it lasts", (_what, pod, change, reason) => {
+  ])("is left alone forever if it %s", (_what, pod, change, reason) => {
     expect(judgeStuckPod(pod, { ...around, ...change }, due + 1e9)).toEqual({ kind: "leave", reason });
   });
 });
@@ -96,7 +101,7 @@ describe("the brake", () => {
     [2, 3],
     [5, 10],
     [54, 100],
-  ])("lets %i unreachable nodes of %i pass", (unreachable, nodes) => {
+  ])("is off for %i unreachable nodes of %i", (unreachable, nodes) => {
     expect(isBraked(unreachable, nodes, 0.55)).toBe(false);
   });
 
@@ -106,7 +111,7 @@ describe("the brake", () => {
     [3, 5],
     [6, 10],
     [55, 100],
-  ])("holds for %i unreachable nodes of %i", (unreachable, nodes) => {
+  ])("is on for %i unreachable nodes of %i", (unreachable, nodes) => {
     expect(isBraked(unreachable, nodes, 0.55)).toBe(true);
   });
 });

@@ -8,7 +8,7 @@ function node(name: string, since?: string) {
   return { ...identity, ...(since === undefined ? {} : { unreachable: { since } }) };
 }
 
-it("says whether a change of a node matters to anybody", () => {
+it("returns whether a change of a node may change a decision", () => {
   const around = new ObservedSurroundings(settings, 0);
   const changes = [
     around.observeNode(node("a"), 0),
@@ -24,7 +24,7 @@ it("says whether a change of a node matters to anybody", () => {
   expect(changes).toEqual([false, false, true, false, true, true, true, true, false]);
 });
 
-it("brakes when the last reachable node goes, also by being deleted, and remembers when that was over", () => {
+it("brakes when no reachable node is left, even by a deletion, and remembers when that ended", () => {
   const around = new ObservedSurroundings(settings, 1);
   around.observeNode(node("a"), 0);
   around.observeNode(node("b", "t1"), 0);
@@ -36,7 +36,7 @@ it("brakes when the last reachable node goes, also by being deleted, and remembe
   expect([around.braked, around.settledAt]).toEqual([false, 5]);
 });
 
-it("knows the namespaces that are opted in", () => {
+it("returns whether a namespace was opted in or out", () => {
   const around = new ObservedSurroundings(settings, 0);
   expect([true, true, false, false].map((optedIn) => around.observeNamespace("ml", optedIn))).toEqual([
     true,

@@ -17,7 +17,7 @@ export interface Surroundings {
 }
 
 /** A healthy cluster without opted-in namespaces. */
-export const CALM: Surroundings = {
+export const HEALTHY_CLUSTER: Surroundings = {
   settings: { enabled: false, threshold: 0, brake: 1 },
   unreachable: new Map(),
   braked: false,

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type ESTree, parseSync } from "vite";
 
-export interface Import {
+interface Import {
   readonly line: number;
   /** From the root. */
   readonly target: string;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { asList, asMap, type Fields } from "../json/fields.ts";
 import {
+  formatReady,
   HISTORY_LIMIT,
   IN_PLACE_RESTART,
   MESSAGE_LIMIT,
@@ -12,6 +13,7 @@ import {
   RESTART_REASONS,
   RULE_NAME_LIMIT,
   readInPlaceRestart,
+  readReady,
 } from "./in-place-restart.ts";
 
 const crd = asMap(parse(readFileSync("manifests/crd/reprise.dev_inplacerestarts.yaml", "utf8")));
@@ -63,17 +65,17 @@ describe("readInPlaceRestart", () => {
   });
 
   it.each([{}, { status: {} }, { status: { syncedEpoch: 1 } }, { status: { syncedEpoch: "1", deprecatedEpoch: 0 } }])(
-    "has no status before both epochs are written: %j",
+    "returns no status before both epochs are written: %j",
     (raw) => {
       expect(readInPlaceRestart(raw).status).toBeUndefined();
     },
   );
 
-  it("takes epoch zero for an initialised status", () => {
+  it("reads a status at epoch 0 as initialized", () => {
     expect(readInPlaceRestart({ status: { deprecatedEpoch: 0, syncedEpoch: 0 } }).status?.syncedEpoch).toBe(0);
   });
 
-  it("never throws, whatever the object", () => {
+  it("never throws, whatever the input", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (anything, list) => {
         expect(() => readInPlaceRestart(anything)).not.toThrow();
@@ -84,19 +86,29 @@ describe("readInPlaceRestart", () => {
   });
 });
 
+describe("the ready count", () => {
+  it("is read back as it was written", () => {
+    expect(readReady(formatReady({ ready: 7, expected: 8 }))).toEqual({ ready: 7, expected: 8 });
+  });
+
+  it.each(["", "7", "7/", "a/8", "7/8/9"])("is undefined for %j", (text) => {
+    expect(readReady(text)).toBeUndefined();
+  });
+});
+
 describe("the CRD", () => {
   const spec = at(crd, "spec");
   const version = asMap(asList(spec["versions"])[0]);
   const status = at(version, "schema", "openAPIV3Schema", "properties", "status", "properties");
 
-  it("defines the kind that the code asks for", () => {
+  it("defines the kind that the code uses", () => {
     expect(spec["group"]).toBe(IN_PLACE_RESTART.group);
     expect(at(spec, "names")["plural"]).toBe(IN_PLACE_RESTART.plural);
     expect(at(spec, "names")["kind"]).toBe(IN_PLACE_RESTART.kind);
     expect(version["name"]).toBe(IN_PLACE_RESTART.version);
   });
 
-  it("knows the same phases, restart reasons, actions and bounds as the code", () => {
+  it("has the same phases, restart reasons, actions and bounds as the code", () => {
     expect(at(status, "phase")["enum"]).toEqual(PHASES);
     expect(at(status, "history")["maxItems"]).toBe(HISTORY_LIMIT);
     expect(at(status, "conditions", "items", "properties", "message")["maxLength"]).toBe(MESSAGE_LIMIT);

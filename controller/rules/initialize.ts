@@ -4,8 +4,8 @@ import { restartFromEpoch } from "./lost-epochs.ts";
 import type { Context, Step } from "./rule.ts";
 
 /** If Pods already have epochs, the object was lost: no Pod may join a running group, so the group restarts once. */
-export function initialise(context: Context): Step | undefined {
-  if (context.isInitialised) return undefined;
+export function initialize(context: Context): Step | undefined {
+  if (context.isInitialized) return undefined;
   const epoch = highestEpoch(context.group, MOST_AT_FIRST);
   return epoch === 0 ? { status: context.status, notices: [] } : restartFromEpoch(context, epoch);
 }
