@@ -14,11 +14,11 @@ import type { Decision } from "../decide.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
 /** The watched collections, as metrics and logs name them. */
-export const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
+const WATCHED = ["jobsets", "jobs", "pods", "inplacerestarts", "namespaces", "nodes", "plain-jobsets"] as const;
 export type Watched = (typeof WATCHED)[number];
 
 /** Values that are read on each scrape. */
-export interface Readings {
+interface Readings {
   readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
   readonly notInjected: () => number;
   readonly queueDepth: () => number;

@@ -22,7 +22,7 @@ import {
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
-export interface StageParts {
+interface StageParts {
   readonly replicas?: number;
   readonly pods: number;
   readonly dependsOn?: readonly Dependency[];

@@ -20,7 +20,7 @@ export interface Step<S> {
   readonly breach?: string | undefined;
 }
 
-export interface Exploration {
+interface Exploration {
   readonly states: number;
   readonly settled: number;
   /** Violations, each with the path to it; empty for a correct model. */

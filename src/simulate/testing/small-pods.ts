@@ -5,7 +5,7 @@ import { jobOf, jobSetOf, podOf } from "../objects.ts";
 import { podStatus } from "../pod-status.ts";
 
 /** The status of one incarnation of a Pod, as its kubelet reports it. */
-export interface Report {
+interface Report {
   readonly says: "starting" | "running" | "failed";
   readonly incarnation: number;
 }
