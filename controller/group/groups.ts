@@ -10,7 +10,7 @@ import type { Surroundings } from "../stuck-pods/surroundings.ts";
 import { type Group, newGroup } from "./group.ts";
 import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "./observe.ts";
 
-export interface GroupsOptions {
+interface GroupsOptions {
   /** A group with a JobSet changed, or lost its JobSet. */
   readonly onChange: (key: string) => void;
   /** Milliseconds since 1970. */

@@ -20,7 +20,7 @@ export interface WritingClient {
 }
 
 /** The Failed condition to set on a JobSet. */
-export interface JobSetFailure {
+interface JobSetFailure {
   readonly reason: string;
   readonly message: string;
   readonly at: Date;

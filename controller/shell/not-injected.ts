@@ -13,7 +13,7 @@ import type { EventReason } from "../status/event-reasons.ts";
 import { jobSetReference } from "./reconcile.ts";
 
 /** A JobSet without the injected label. */
-export interface PlainJobSet extends Identity {
+interface PlainJobSet extends Identity {
   /** What injection would do now; `no` if the JobSet is not opted in or has finished. */
   readonly injectable: "yes" | "refused" | "no";
 }

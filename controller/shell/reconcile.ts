@@ -18,7 +18,7 @@ import { Expectations } from "./expectations.ts";
 import { type FencedWrites, JOBSET_API } from "./fenced-writes.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly groups: Groups;
   readonly fencedWrites: FencedWrites;
   readonly access: AgentAccess;

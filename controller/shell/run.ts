@@ -27,7 +27,7 @@ import { FreeingRequests } from "./stuck-pods/requests.ts";
 import { Rescue } from "./stuck-pods/rescue.ts";
 import { Watches } from "./watches.ts";
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly client: KubeClient;
   /** Unique among replicas, and different after a restart of the same Pod. */
   readonly identity: string;

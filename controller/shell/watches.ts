@@ -16,7 +16,7 @@ import { JOBSET_API } from "./fenced-writes.ts";
 import type { Watched } from "./metrics.ts";
 import { type NotInjected, readPlainJobSet } from "./not-injected.ts";
 
-export interface WatchesOptions {
+interface WatchesOptions {
   readonly client: CollectionReader;
   readonly groups: Groups;
   readonly notInjected: NotInjected;

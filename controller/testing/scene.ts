@@ -23,7 +23,7 @@ import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 import type { Notice } from "../status/notice.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 
-export interface StageParts {
+interface StageParts {
   readonly replicas?: number;
   readonly pods: number;
   readonly dependsOn?: readonly Dependency[];

@@ -20,6 +20,7 @@ const RULES: PurityRules = {
   pure: [
     "src/{json,api,config,inject,validate,policy}/**/*.ts",
     "controller/{group,status,escalation,rules,stuck-pods}/**/*.ts",
+    "controller/execute.ts",
     "{src,agent,controller}/**/decide{,-*}.ts",
   ],
   exempt: [

@@ -3,7 +3,7 @@ import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRes
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
 
-export interface AgentHost {
+interface AgentHost {
   readonly pod: string;
   readonly jobSetName: string;
   readonly jobSetUid: string;

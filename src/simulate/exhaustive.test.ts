@@ -1,12 +1,16 @@
-// Everything that can happen to two Pods with one or two faults, in every order that agents, kubelets, watches and the
-// controller allow. The random simulation tries more kinds of faults on larger groups; this one leaves nothing out.
+// Explores everything that can happen to two Pods with one or two faults, in every order that agents, kubelets, watches
+// and the controller allow. The random simulation tries more kinds of faults on larger groups; this one leaves nothing
+// out.
 import { describe, expect, it } from "vitest";
 import { explore } from "./testing/explore.ts";
-import { type Fault, SmallModel } from "./testing/small-model.ts";
+import { SmallModel } from "./testing/small-model.ts";
+import type { Fault } from "./testing/small-state.ts";
 
-describe("in whatever order things happen, no epoch moves back, workers of one epoch start together, and every state leads to a running group", () => {
+// In every order: no epoch moves back, the workers of an epoch start together, and every state leads to a running
+// group.
+describe("in every order of events, two Pods keep the protocol", () => {
   it.each<readonly Fault[][]>([[[]], [["kill-agent"]], [["kill-controller"]], [["kill-agent-at-barrier"]]])(
-    "when a group starts: %j",
+    "while the group starts, with faults %j",
     (faults) => {
       expect(explore(new SmallModel("start", faults)).breaches).toEqual([]);
     },
@@ -20,7 +24,7 @@ describe("in whatever order things happen, no epoch moves back, workers of one e
     [["kill-worker", "kill-worker"]],
     [["kill-worker", "kill-agent"]],
     [["kill-worker", "kill-agent-at-barrier"]],
-  ])("when a group runs, and each failure is part of one counted restart: %j", (faults) => {
+  ])("while the group runs, and each failure is part of one counted restart, with faults %j", (faults) => {
     expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { type RunResult, simulate } from "./simulate.ts";
 /** More than any run uses: a JobSet that fails for its budget would hide what comes after. */
 const AMPLE = 1_000;
 
-export interface ScenarioOptions {
+interface ScenarioOptions {
   readonly seed: number;
   readonly pods: number;
   readonly faults: readonly Fault[];

@@ -8,7 +8,7 @@ import { NODE_LOSS_MS } from "./faults/lose-node.ts";
 import { JOB_SET, type JobSetShape } from "./shape.ts";
 import type { Moment } from "./timeline.ts";
 
-export interface Scenario {
+interface Scenario {
   readonly seed: number;
   readonly shape: JobSetShape;
   readonly faults: readonly Fault[];

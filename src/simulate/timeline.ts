@@ -3,11 +3,13 @@
 export interface Moment {
   /** Milliseconds since the start. */
   readonly at: number;
-  readonly who: string;
+  readonly actor: string;
   readonly what: string;
 }
 
 export function timelineLines(moments: readonly Moment[]): readonly string[] {
-  const width = moments.reduce((longest, { who }) => Math.max(longest, who.length), 0);
-  return moments.map(({ at, who, what }) => `${(at / 1_000).toFixed(3).padStart(9)} s  ${who.padEnd(width)}  ${what}`);
+  const width = moments.reduce((longest, { actor }) => Math.max(longest, actor.length), 0);
+  return moments.map(
+    ({ at, actor, what }) => `${(at / 1_000).toFixed(3).padStart(9)} s  ${actor.padEnd(width)}  ${what}`,
+  );
 }

@@ -36,7 +36,7 @@ export class World {
     this.schedule.after(this.random.between(least, most), happen);
   }
 
-  tell(who: string, what: string): void {
-    this.moments.push({ at: this.schedule.now, who, what });
+  tell(actor: string, what: string): void {
+    this.moments.push({ at: this.schedule.now, actor, what });
   }
 }

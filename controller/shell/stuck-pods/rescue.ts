@@ -13,7 +13,7 @@ import type { Surroundings } from "../../stuck-pods/surroundings.ts";
 import type { StuckPodsMetrics } from "./metrics.ts";
 import type { ConsentingPod, FreeingRequests } from "./requests.ts";
 
-export interface RescueOptions {
+interface RescueOptions {
   readonly surroundings: Surroundings;
   readonly requests: FreeingRequests;
   readonly record: (occurrence: Occurrence) => void;

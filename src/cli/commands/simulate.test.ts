@@ -9,7 +9,7 @@ function reprise(...args: readonly string[]) {
 }
 
 describe("reprise simulate", () => {
-  it("plays one scenario as a timeline that ends with the outcome", () => {
+  it("prints the timeline of one scenario and its outcome", () => {
     const { status, stdout } = reprise("--seed", "3", "--pods", "8", "--faults", "kill-worker@20s");
     expect(stdout).toMatch(/20\.000 s +FAULT +kill-worker/);
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("Running in epoch 2, 1 restart counted");
@@ -18,18 +18,18 @@ describe("reprise simulate", () => {
 
   it("checks many random runs", () => {
     const { status, stdout } = reprise("--seed", "500", "--runs", "5");
-    expect(stdout).toBe("5 runs from seed 500: every invariant held, every group came back\n");
+    expect(stdout).toBe("5 runs from seed 500: every invariant held, every group recovered\n");
     expect(status).toBe(0);
   });
 
-  it("names what is wrong with a fault, and the known ones", () => {
+  it("rejects an unknown fault and lists the known ones", () => {
     const { status, stderr } = reprise("--faults", "kill-worker@20s,explode@3s");
     expect(stderr).toContain('"explode@3s" is not of the form NAME@TIME');
     expect(stderr).toContain("kill-agent");
     expect(status).toBe(1);
   });
 
-  it("refuses a scenario together with random runs", () => {
+  it("rejects --pods together with --runs", () => {
     expect(reprise("--runs", "2", "--pods", "3")).toMatchObject({ status: 1, stdout: "" });
   });
 });

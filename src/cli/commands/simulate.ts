@@ -1,4 +1,5 @@
-// `reprise simulate`: plays the restart protocol in virtual time, one scenario as a timeline or many as a check.
+// `reprise simulate`: runs the restart protocol in virtual time, one scenario as a timeline or many random ones as a
+// check.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { RepriseError } from "../../errors.ts";
 import { FAULTS, type Fault, parseFault } from "../../simulate/faults/catalogue.ts";
@@ -12,7 +13,7 @@ interface Options {
   readonly runs?: number;
 }
 
-/** Beyond this a timeline is no longer read by anybody, and a run takes minutes. */
+/** A longer timeline is unreadable, and the run would take minutes. */
 const MOST_PODS = 1_000;
 const MOST_RUNS = 10_000_000;
 const MOST_SEED = 2 ** 32 - 1;
@@ -20,16 +21,16 @@ const MOST_SEED = 2 ** 32 - 1;
 export function addSimulate(program: Command): void {
   program
     .command("simulate")
-    .description("play group restarts in virtual time, without a cluster")
-    .addOption(new Option("--seed <n>", "what chance is drawn from").argParser(wholeNumber(0, MOST_SEED)).default(1))
-    .addOption(new Option("--pods <n>", "size of the group").argParser(wholeNumber(1, MOST_PODS)).default(4))
+    .description("simulate group restarts in virtual time, without a cluster")
+    .addOption(new Option("--seed <n>", "seed of the random numbers").argParser(wholeNumber(0, MOST_SEED)).default(1))
+    .addOption(new Option("--pods <n>", "number of Pods in the group").argParser(wholeNumber(1, MOST_PODS)).default(4))
     .addOption(
-      new Option("--faults <list>", "what goes wrong and when, such as kill-worker@15s,evict-pod@40s")
+      new Option("--faults <list>", "faults and when they strike, for example kill-worker@15s,evict-pod@40s")
         .argParser(faultList)
         .default([{ kind: "kill-worker", at: 15_000 }], "kill-worker@15s"),
     )
     .addOption(
-      new Option("--runs <n>", "check that many random groups and faults, beginning with --seed")
+      new Option("--runs <n>", "check this many random groups with random faults, starting at --seed")
         .argParser(wholeNumber(1, MOST_RUNS))
         .conflicts(["pods", "faults"]),
     )
@@ -56,7 +57,7 @@ async function check(first: number, runs: number): Promise<void> {
     print(timelineLines(result.moments));
     throwBreach(seed, result);
   }
-  print([`${runs} runs from seed ${first}: every invariant held, every group came back`]);
+  print([`${runs} runs from seed ${first}: every invariant held, every group recovered`]);
 }
 
 function throwBreach(seed: number, { breaches }: RunResult): void {
@@ -85,7 +86,7 @@ function faultList(text: string): readonly Fault[] {
     const fault = parseFault(part.trim());
     if (fault !== undefined) return fault;
     const known = Object.keys(FAULTS).join(", ");
-    throw new InvalidArgumentError(`${JSON.stringify(part)} is not of the form NAME@TIME, with NAME one of ${known}`);
+    throw new InvalidArgumentError(`${JSON.stringify(part)} is not of the form NAME@TIME; NAME is one of ${known}`);
   });
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { explore, type Model, type Step } from "./explore.ts";
 
-/** Counts from 0 up to 3, where it comes to rest. */
+/** Counts from 0 to 3, where it settles. */
 function counting(change: Partial<Model<number>> = {}): Model<number> {
   return {
     beginning: 0,
@@ -22,7 +22,7 @@ describe("an exploration", () => {
     expect(explore(counting())).toEqual({ states: 4, settled: 1, breaches: [] });
   });
 
-  it("tells the shortest way to a step that must never be taken", () => {
+  it("reports the shortest path to a step that violates an invariant", () => {
     const steps = (state: number) => [{ ...up(state), breach: state === 1 ? "too high" : undefined }];
     expect(explore(counting({ steps: (state) => (state < 3 ? steps(state) : []) })).breaches).toEqual([
       "too high:\nup from 0\nup from 1",
@@ -35,9 +35,9 @@ describe("an exploration", () => {
     ]);
   });
 
-  it("finds states from which nothing leads on, even if a fault would", () => {
+  it("finds states that only a fault could lead out of", () => {
     const fault = (state: number) => [{ ...up(state), isFault: true }];
     const model = counting({ steps: (state) => (state === 2 ? fault(state) : state < 3 ? [up(state)] : []) });
-    expect(explore(model).breaches).toEqual(["there is no way to a group in good order from:\n"]);
+    expect(explore(model).breaches).toEqual(["no path leads to a settled state from:\n"]);
   });
 });

@@ -1,12 +1,11 @@
-// Walks through every state that a small model can get into, and reports what is wrong with any of them, with the
-// shortest way there.
+// Visits every state that a small model can reach, and reports what is wrong, with the shortest path to it.
 
 export interface Model<S> {
   readonly beginning: S;
-  /** The same for two states only if everything that can follow is the same. */
+  /** Equal for two states only if everything that can follow is equal. */
   key(state: S): string;
   steps(state: S): readonly Step<S>[];
-  /** Whether all is in order and nothing is left to be done. */
+  /** Whether the state is good and nothing is left to do. */
   isSettled(state: S): boolean;
   /** What is wrong with a settled state. */
   judge(state: S): string | undefined;
@@ -15,20 +14,20 @@ export interface Model<S> {
 export interface Step<S> {
   readonly what: string;
   readonly next: S;
-  /** It may happen, but nobody can rely on it. */
+  /** It may happen, but progress must not depend on it. */
   readonly isFault: boolean;
-  /** What this step does that must never happen. */
+  /** The invariant that this step violates. */
   readonly breach?: string | undefined;
 }
 
-export interface Exploration {
+interface Exploration {
   readonly states: number;
   readonly settled: number;
-  /** Ways into what must not be; empty for a model in good order. */
+  /** Violations, each with the path to it; empty for a correct model. */
   readonly breaches: readonly string[];
 }
 
-/** Enough to see a pattern; every further one would be the same mistake again. */
+/** Enough to see a pattern; further ones usually have the same cause. */
 const MOST_BREACHES = 3;
 
 export function explore<S>(model: Model<S>): Exploration {
@@ -49,7 +48,7 @@ export function explore<S>(model: Model<S>): Exploration {
   }
   if (breaches.length === 0) {
     const lost = found.firstWithoutWayTo(settled);
-    if (lost !== undefined) breaches.push(`there is no way to a group in good order from:\n${found.wayTo(lost)}`);
+    if (lost !== undefined) breaches.push(`no path leads to a settled state from:\n${found.wayTo(lost)}`);
   }
   return { states: found.states.length, settled: settled.length, breaches };
 }
@@ -57,9 +56,9 @@ export function explore<S>(model: Model<S>): Exploration {
 class Found<S> {
   readonly states: S[];
   readonly #byKey: Map<string, number>;
-  /** Where each was found first, and by which step. */
+  /** From where, and by which step, each state was found first. */
   readonly #from: { readonly index: number; readonly what: string }[] = [{ index: -1, what: "" }];
-  /** The states before each, by steps that are no faults. */
+  /** The predecessors of each state by steps that are not faults. */
   readonly #before: number[][] = [[]];
 
   constructor(beginning: S, key: string) {

@@ -1,6 +1,5 @@
-// What a controller can know of the small model's group, each once and under a number: the real observe.ts and
-// decide.ts, asked only about what they were not asked before. Time stands still, so that a state does not depend on
-// when it was reached.
+// The views that a controller can have of the small model's group, numbered. Each is computed once, by the real
+// observe.ts and decide.ts. Time stands still, so that a view does not depend on when it was reached.
 import { type Decision, decide } from "../../../controller/decide.ts";
 import { type Group, newGroup } from "../../../controller/group/group.ts";
 import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
@@ -18,7 +17,7 @@ export class KnownGroups {
   readonly #byKey = new Map<string, number>();
   readonly #after = new Map<string, number>();
   readonly #decisions: (Decision | undefined)[] = [];
-  /** Knows the JobSet and its Job, which never change here. */
+  /** The view of the JobSet and its Job only, which never change here. */
   readonly nothing: number;
 
   constructor(jobSet: JobSet, job: Job) {
@@ -52,7 +51,7 @@ export class KnownGroups {
     const known = this.#after.get(key);
     if (known !== undefined) return known;
     const { jobSet, ...rest } = this.#group(group);
-    // The JobSet is the largest part by far, and never changed.
+    // The JobSet is by far the largest part and never changes.
     const copy: Group = { ...structuredClone(rest), jobSet };
     observe(copy);
     const after = this.#number(copy);
@@ -76,8 +75,8 @@ export class KnownGroups {
 }
 
 /**
- * The same for groups that go on in the same way. Events are numbered, but no two Pods' numbers are ever compared: what
- * matters is the order of those of one Pod, of the last sync, and of 0, which stands for "never".
+ * Equal for groups with the same future. Events are numbered, but numbers of different Pods are never compared: only
+ * the order of one Pod's events, of the last sync, and of 0 for "never" matters.
  */
 function keyOf({ members, losses, stages, jobs, object, baseline, suspensionSeen }: Group): string {
   const known = [...members.values()].map(({ pod, firstSeenAt, publishedAt, runs, ...rest }) => {
@@ -86,7 +85,7 @@ function keyOf({ members, losses, stages, jobs, object, baseline, suspensionSeen
     const order = ranks([baseline, firstSeenAt, publishedAt, loss, ...run.map(({ seenAt }) => seenAt)]);
     return [pod.uid, pod.epoch, pod.phase, pod.containers, rest, run.map(({ id }) => id), order];
   });
-  // The first to be seen is the one to blame: here the order is the matter.
+  // The first loss seen is blamed, so the order matters here.
   const blamed = [...losses.entries()].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]);
   const version = object?.resourceVersion;
   return JSON.stringify([known, blamed, stages, jobs, version, suspensionSeen], (_, value: unknown) => plain(value));
@@ -97,7 +96,7 @@ function ranks(numbers: readonly number[]): readonly number[] {
   return numbers.map((number) => ordered.indexOf(number));
 }
 
-/** Nobody asks in which order these were filled. */
+/** The insertion order of maps and sets does not matter. */
 function plain(value: unknown): unknown {
   return value instanceof Map || value instanceof Set ? [...value].sort() : value;
 }

@@ -1,5 +1,5 @@
-// The versions of the small model's InPlaceRestart, by number; 0 when there is none. A number names the content: the
-// same status written again is the same version, so that states which differ in nothing else are one.
+// The versions of the small model's InPlaceRestart, by number; 0 when there is none. Equal content has the same number,
+// so that states which differ only in how often a status was written count as one.
 import { type GroupView, type Identity, viewInPlaceRestart } from "../../../agent/decide.ts";
 import type { StoredObject } from "../api-server.ts";
 import { JOB_SET } from "../shape.ts";
@@ -10,7 +10,7 @@ export class ObjectVersions {
   readonly #owner: Identity;
   readonly #objects: (StoredObject | undefined)[] = [undefined];
   readonly #numbers = new Map<string, number>();
-  /** What agents make of each version, by a consistent read and by a watch. */
+  /** How agents see each version, by a consistent read and by a watch. */
   readonly #read: GroupView[] = [];
   readonly #watched: GroupView[] = [];
 

@@ -1,10 +1,10 @@
-// The Pods of the small model: what runs in each, what its agent is about to do, and what the API server knows of it.
+// The Pods of the small model: what runs in each, the next request of its agent, and its state at the API server.
 import { type AgentState, newAgent } from "../../../agent/decide.ts";
 import type { Pod } from "../../api/pod.ts";
 import { jobOf, jobSetOf, podOf } from "../objects.ts";
 import { podStatus } from "../pod-status.ts";
 
-/** What a kubelet says of one incarnation of its Pod. */
+/** The status of one incarnation of a Pod, as its kubelet reports it. */
 interface Report {
   readonly says: "starting" | "running" | "failed";
   readonly incarnation: number;
@@ -12,36 +12,36 @@ interface Report {
 
 export interface PodState {
   readonly incarnation: number;
-  /** Absent when its process has ended. */
+  /** Absent when the process has ended. */
   readonly agent: AgentState | undefined;
-  /** The request that the agent makes next. */
+  /** The next request of the agent. */
   readonly request: "read" | "publish" | "none";
-  /** The version of the object that the agent saw last, and those on their way to it. */
+  /** The version of the object that the agent saw last, and the versions on their way to it. */
   readonly seen: number;
   readonly news: readonly number[];
   readonly worker: "none" | "runs" | "failed";
-  /** The kubelet has seen the failure and is about to restart all containers. */
+  /** The kubelet noticed the failure and is about to restart all containers. */
   readonly noticed: boolean;
-  /** The epoch that the agent took and has not lifted for, which the next one finds; 0 for none. */
+  /** The epoch that the agent took without passing the barrier. The next agent finds it. 0 for none. */
   readonly kept: number;
-  /** Goes out at any time, or never: the next one takes its place. */
+  /** May be sent at any time, or be replaced by the next report. */
   readonly unsent: Report | undefined;
-  /** At the API server: the epoch, 0 for none, and the status. */
+  /** Epoch (0 for none) and status at the API server. */
   readonly epoch: number;
   readonly status: Report | undefined;
 }
 
-/** A Pod as it goes over a watch: epoch and status travel in one object. */
+/** One watch event of a Pod. */
 export interface PodVersion {
   readonly pod: number;
   readonly epoch: number;
   readonly status: Report | undefined;
 }
 
-/** Two are the fewest that can disagree, and three are too many to go through everything. */
+/** Two is the least number that can disagree, and three are too many to explore completely. */
 const PODS = 2;
 const STAGE = { name: "workers", replicas: 1, parallelism: PODS, dependsOn: [] };
-// The budget is never spent: what is counted is what is looked at.
+// The budget is never spent, so that every restart is visible.
 export const JOBSET = jobSetOf({ stages: [STAGE], inOrder: false, maxRestarts: 1_000 }, "jobset", "1");
 export const JOB = jobOf(JOBSET, STAGE, 0, "job", "1");
 const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, index, `pod-${index}`, index, "1"));
@@ -52,8 +52,8 @@ export function newPods(): readonly PodState[] {
 }
 
 /**
- * A Pod whose containers are all new. What the API server knows of it does not change by that, nor what is about to be
- * sent: the kubelet waits for the gate, and reports nothing new before the barrier is lifted.
+ * A Pod with new containers. Its state at the API server and the unsent report stay: the kubelet waits for the gate
+ * and reports nothing before the barrier is lifted.
  */
 export function newborn(incarnation: number, kept: number): Omit<PodState, "epoch" | "status" | "unsent"> {
   const identity = { jobSetUid: JOBSET.uid, replicatedJob: STAGE.name };
