@@ -131,7 +131,7 @@ describe("reprise config check", SLOW, () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr.trimEnd().split("\n").sort()).toEqual([
       `reprise: ${path}:1: loglevel is not a known setting; did you mean "logLevel"?`,
-      `reprise: ${path}:3: webhook.port: expected a whole number from 1 to 65535, found "https"; write for example "port: 9443"`,
+      `reprise: ${path}:3: webhook.port: expected a whole number from 1 to 65535, found "https"; for example "port: 9443"`,
     ]);
   });
 

@@ -86,9 +86,7 @@ describe("reprise validate", SLOW, () => {
     const text = `${policies}${named("ours")}${named("mine")}${named("theirs")}`;
     const { stdout, stderr } = await cli.run(["validate", "-f", "-", "--config", config], text);
     expect(stdout.match(/(?<=team\/)\w+: \w+/g)).toEqual(["ours: valid", "mine: valid", "theirs: invalid"]);
-    expect(stderr).toContain(
-      '"theirs" is not a failure policy of ConfigMap reprise-failure-policies of namespace team',
-    );
+    expect(stderr).toContain('"theirs" is not defined in ConfigMap reprise-failure-policies of namespace team');
     const injected = await cli.run(
       ["inject", "-f", "-", "--config", config],
       `${policies}${named("ours")}${named("mine")}`,
