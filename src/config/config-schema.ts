@@ -122,8 +122,8 @@ const injection = z
         guaranteedCpu: quantity(
           "100m",
           "CPU request and limit of the agent in a Guaranteed Pod, which needs both. The start of the agent is part " +
-          "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and 11 ms " +
-          "with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
+            "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and " +
+            "11 ms with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
         ),
         memory: quantity(
           "64Mi",

@@ -145,11 +145,11 @@ const DENIED: readonly Row[] = [
     "on-partial-success",
     [
       "restart",
-      '"restart" is not "recreate" (JobSet recreates all Jobs) or "continue" (the other Pods restart without those that succeeded); use a value such as "recreate"',
+      '"restart" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not restart); use a value such as "recreate"',
     ],
     [
       "Continue",
-      '"Continue" is not "recreate" (JobSet recreates all Jobs) or "continue" (the other Pods restart without those that succeeded); use a value such as "recreate"',
+      '"Continue" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not restart); use a value such as "recreate"',
     ],
   ),
   ...of(

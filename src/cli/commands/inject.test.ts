@@ -83,7 +83,7 @@ describe("reprise inject and the webhook's core agree", SLOW, () => {
 });
 
 describe("reprise inject", SLOW, () => {
-  it("leaves other documents and JobSets that are skipped byte for byte as they are, and injects the rest", async () => {
+  it("keeps other documents and skipped JobSets byte for byte, and injects the rest", async () => {
     const skipped = jobSetText("plain", OFF);
     const text = `${CONFIG_MAP}---\n${skipped}---\n${jobSetText("train")}---\n${CONFIG_MAP}`;
     const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
@@ -94,7 +94,7 @@ describe("reprise inject", SLOW, () => {
       expect(stdout.slice(stdout.lastIndexOf("# the job"))).toContain(kept);
     }
     expect(stdout.split("- name: reprise-agent\n")).toHaveLength(2); // Once.
-    expect(stderr).toBe("standard input:7: document 2, JobSet plain: left as it is: disabled-by-annotation\n");
+    expect(stderr).toBe("standard input:7: document 2, JobSet plain: not injected: disabled-by-annotation\n");
   });
 
   it("leaves what is injected already byte for byte as it is", async () => {
@@ -149,12 +149,12 @@ describe("reprise inject", SLOW, () => {
     expect(patched(before, second.patch)).toEqual(byCore(before));
   });
 
-  it("tells what it had to overwrite on standard error, with the line", async () => {
+  it("reports overwritten fields on standard error, with the line", async () => {
     const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimit: 0\n");
     const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^standard input:14: document 1, JobSet train: warning: spec\.\S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
+      /^standard input:14: document 1, JobSet train: warning: \S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
     );
   });
 
@@ -194,12 +194,13 @@ describe("reprise inject", SLOW, () => {
     expect(await cli.run(["inject", "-f", "-"], text)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
   });
 
-  it("answers a file that is not there, and a missing -f, in one line", async () => {
+  it("reports a missing file, and a missing -f, in one line", async () => {
     expect(await cli.run(["inject", "-f", "nowhere.yaml"])).toEqual({
       code: 1,
       stdout: "",
       stderr:
-        "reprise: nowhere.yaml cannot be read: ENOENT: no such file or directory, stat 'nowhere.yaml'; pass -f FILE with a readable file or directory, or -f - for standard input\n",
+        "reprise: nowhere.yaml cannot be read: ENOENT: no such file or directory, stat 'nowhere.yaml'; " +
+        "pass -f FILE with a readable file or directory, or -f - for standard input\n",
     });
     expect((await cli.run(["inject"])).stderr).toBe(
       `reprise: required option '-f, --filename <file...>' not specified; see "reprise --help"\n`,

@@ -81,7 +81,8 @@ describe("reprise validate", SLOW, () => {
   it("knows the failure policies of the config file and of the ConfigMap among the documents", async () => {
     const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
     const policies =
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\ndata:\n  mine: 'failExitCodes: 8'\n";
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\n" +
+      "data:\n  mine: 'failExitCodes: 8'\n";
     const named = (name: string) => `---\n${jobSetText(name, `{reprise.dev/failure-policy: ${name}}`)}`;
     const text = `${policies}${named("ours")}${named("mine")}${named("theirs")}`;
     const { stdout, stderr } = await cli.run(["validate", "-f", "-", "--config", config], text);
@@ -94,10 +95,10 @@ describe("reprise validate", SLOW, () => {
     expect(injected.stdout.match(/(?<="exitCodes\\?":\{\\?"fail\\?":\\?")\d+/g)).toEqual(["7", "8"]);
   });
 
-  it("says which JobSets would be left alone, and why", async () => {
+  it("reports which JobSets would not be injected, and why", async () => {
     const { stdout } = await cli.run(["validate", "-f", "-"], jobSetText("train", '{reprise.dev/inject: "false"}'));
     expect(stdout).toBe(
-      "standard input: document 1, JobSet team/train: would be left alone (disabled-by-annotation)\n",
+      "standard input: document 1, JobSet team/train: would not be injected (disabled-by-annotation)\n",
     );
   });
 

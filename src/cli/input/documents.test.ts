@@ -46,10 +46,10 @@ describe("readDocuments", () => {
   it.each([
     ["a: [1\n", /^in\.yaml:\d: document 1 is not valid YAML: .+; correct this line$/],
     ["a: 1\n---\nb: 1\nb: 2\n", /^in\.yaml:4: document 2 is not valid YAML: Map keys must be unique/],
-    ["a: 1\n---\nb: *nobody\n", /^in\.yaml:3: document 2 is not valid YAML: .*nobody/],
+    ["a: 1\n---\nb: *unknown\n", /^in\.yaml:3: document 2 is not valid YAML: .*unknown/],
     ["a: &a [*a]\n", /nested too deeply/],
-    ["a: .nan\n", /NaN is not a value that Kubernetes takes/],
-  ])("names file, line and document of what cannot be read: %j", (text, message) => {
+    ["a: .nan\n", /NaN is not a value that Kubernetes accepts/],
+  ])("reports file, line and document of invalid YAML: %j", (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-// Field paths as findings write them ("spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]"), taken apart. Pure.
+// Parses the field paths of findings: "spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]". Pure.
 import type { Path } from "../input/documents.ts";
 
 const STEP = /\[([^\]]*)\]|([^.[\]]+)/g;

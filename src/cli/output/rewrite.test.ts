@@ -17,7 +17,9 @@ const HEAD = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
 
 it("touches only what changed: comments, order, quotes, octal numbers and long lines stay", () => {
   const long = "x ".repeat(100).trim();
-  const text = `# top\n${HEAD}metadata: {name: 'train'} # inline\nspec:\n    mode: 0644 # octal\n    note: "${long}"\n    script: |\n        a\n          b\n    list: ["a", 'b']\n# end\n`;
+  const text =
+    `# top\n${HEAD}metadata: {name: 'train'} # inline\nspec:\n    mode: 0644 # octal\n    note: "${long}"\n` +
+    `    script: |\n        a\n          b\n    list: ["a", 'b']\n# end\n`;
   const added = changed(text, (object) => {
     object["added"] = { on: "on", value: "yes" };
   });
