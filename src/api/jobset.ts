@@ -11,6 +11,7 @@ import {
   readIdentity,
   readLabels,
 } from "./metadata.ts";
+import { JOBSET } from "./names.ts";
 
 export interface Dependency {
   readonly name: string;
@@ -48,6 +49,12 @@ export interface JobSet extends Identity {
   readonly restarts: number;
   readonly restartsCountTowardsMax: number;
   readonly outcome: "Completed" | "Failed" | "none";
+}
+
+/** Whether a raw object is a JobSet of any API version. */
+export function isJobSet(raw: unknown): boolean {
+  const { kind, apiVersion } = asMap(raw);
+  return kind === JOBSET.kind && (asText(apiVersion) ?? "").startsWith(`${JOBSET.group}/`);
 }
 
 export function readJobSet(raw: unknown): JobSet {

@@ -1,9 +1,10 @@
 // Parses the text of a config file. Pure: config-file.ts reads the file.
 // No mistake is ignored: every unknown key and every invalid value is reported, all at once, each with its line.
-import { isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { nearest } from "../api/nearest.ts";
 import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
+import { firstLine, offsetOf } from "../json/yaml-source.ts";
 import { configSchema, type SettingText, settingTexts } from "./config-schema.ts";
 
 export type Config = z.output<typeof configSchema>;
@@ -55,7 +56,7 @@ function problems(
       return new RepriseError("CONFIG_UNKNOWN_KEY", {
         file,
         line: lineOf(path),
-        path: spell(path),
+        path: formatPath(path),
         known,
         ...suggestion,
       });
@@ -63,7 +64,7 @@ function problems(
   }
   if (issue.code === "custom" && typeof issue.params?.["problem"] === "string") {
     const { problem, fix } = issue.params;
-    const path = spell(issue.path);
+    const path = formatPath(issue.path);
     const invalid = { file, line: lineOf(issue.path), path, problem: String(problem), fix: String(fix) };
     return [new RepriseError("CONFIG_INVALID_POLICY", invalid)];
   }
@@ -74,8 +75,8 @@ function problems(
       ? "indent its settings on the lines below it"
       : `for example "${String(setting.at(-1))}: ${texts.example}"`;
   const found = describe(valueAt(written, setting));
-  const path = setting.length === 0 ? "the file" : spell(setting);
-  return [new RepriseError("CONFIG_WRONG_VALUE", { file, line: lineOf(issue.path), path, expected, found, fix })];
+  const path = setting.length === 0 ? "the file" : formatPath(setting);
+  return [new RepriseError("CONFIG_WRONG_VALUE", { file, line: lineOf(setting), path, expected, found, fix })];
 }
 
 /** The setting of an issue and its texts. For an issue in a list item this is the list. */
@@ -121,21 +122,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return current;
 }
 
-/** The offset of the deepest part of a path that exists in the file. For a map entry, of its key. */
-function offsetOf(root: Node | null, path: Path): number {
-  let offset = root?.range?.[0] ?? 0;
-  let node: unknown = root;
-  for (const key of path) {
-    if (!isMap(node)) break;
-    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
-    if (pair === undefined) break;
-    if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
-    node = pair.value;
-  }
-  return offset;
-}
-
-function spell(path: Path): string {
+function formatPath(path: Path): string {
   return path.map(String).join(".");
 }
 
@@ -143,8 +130,4 @@ function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `the list ${JSON.stringify(value)}`;
   return typeof value === "object" ? "a map" : String(value);
-}
-
-function firstLine(message: string): string {
-  return message.split("\n", 1)[0] ?? message;
 }

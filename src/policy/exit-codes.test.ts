@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../api/names.ts";
-import { parseExitCodePolicy, spell } from "./exit-codes.ts";
+import { formatCodes, parseExitCodePolicy } from "./exit-codes.ts";
 
 function fail(text: string) {
   return parseExitCodePolicy({ [ANNOTATION.failExitCodes]: text });
@@ -76,7 +76,7 @@ describe("exit-code classes", () => {
   });
 
   it("print consecutive codes as ranges", () => {
-    expect(spell([1, 2, 3, 7, 9, 10])).toBe("1-3,7,9-10");
-    expect(spell([])).toBe("");
+    expect(formatCodes([1, 2, 3, 7, 9, 10])).toBe("1-3,7,9-10");
+    expect(formatCodes([])).toBe("");
   });
 });

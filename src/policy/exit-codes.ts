@@ -77,7 +77,7 @@ function checkTogether({ fail, recreate }: ExitCodePolicy, failName: string): Co
   if (shared.length > 0) {
     return {
       of: "recreate",
-      problem: `${spell(shared)} is also in ${failName}, and a code belongs to only one class`,
+      problem: `${formatCodes(shared)} is also in ${failName}, and a code belongs to only one class`,
       fix: "remove it from one of them",
     };
   }
@@ -144,7 +144,7 @@ function takePart(part: string, taken: Map<number, string>): Pick<CodesProblem, 
 }
 
 /** Codes as users write them, with ranges. */
-export function spell(codes: readonly number[]): string {
+export function formatCodes(codes: readonly number[]): string {
   const runs: { first: number; last: number }[] = [];
   for (const code of codes) {
     const run = runs.at(-1);

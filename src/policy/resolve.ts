@@ -6,10 +6,10 @@ import { quoted } from "../json/brief.ts";
 import {
   ANNOTATION_OF,
   type ExitCodePolicy,
+  formatCodes,
   MAX_CODES,
   type ParsedPolicy,
   parseExitCodePolicy,
-  spell,
 } from "./exit-codes.ts";
 import type { PolicyAnswer } from "./lookup.ts";
 
@@ -64,7 +64,7 @@ function merged(own: ExitCodePolicy, named: ExitCodePolicy, name: string): Parse
     const shared = own[of].filter((code) => named[OTHER[of]].includes(code));
     if (shared.length === 0) return [];
     const message =
-      `${spell(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to only one ` +
+      `${formatCodes(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to only one ` +
       `class; remove it here, or remove ${ANNOTATION.failurePolicy} and list all codes in annotations`;
     return [{ rule: RULE, path: annotationPath(ANNOTATION_OF[of]), message }];
   });

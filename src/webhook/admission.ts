@@ -5,7 +5,7 @@ import type { PatchOperation } from "../json/patch.ts";
 import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Outcome, WebhookMetrics, WebhookName } from "./metrics.ts";
-import { type AdmissionResponse, allow, nameOf, refuse } from "./response.ts";
+import { type AdmissionResponse, allow, objectName, refuse } from "./response.ts";
 import type { AdmissionRequest } from "./review.ts";
 
 /** An admission request as the cores see it. They must not mutate the objects. */
@@ -54,7 +54,7 @@ export function createAdmission(
     metrics.answered(webhook, request.operation, outcome);
     const { uid, operation, namespace, dryRun } = request;
     // Never log the object: it may have megabytes, and its env may contain secrets.
-    const line = { webhook, operation, namespace, name: nameOf(request), uid, dryRun, ...outcome };
+    const line = { webhook, operation, namespace, name: objectName(request), uid, dryRun, ...outcome };
     if (defect === undefined) log[hasEffect(outcome) ? "info" : "debug"](line, "admission");
     else log.error({ ...line, err: defect, stack: stackOf(defect) }, "admission failed");
   };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nameOf, refuse } from "./response.ts";
+import { objectName, refuse } from "./response.ts";
 import type { AdmissionRequest } from "./review.ts";
 
 function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
@@ -17,9 +17,9 @@ function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
 }
 
 test("a JobSet without a name yet is called by what its name will begin with", () => {
-  expect(nameOf(request())).toBe("train-*");
-  expect(nameOf(request({ name: "train-x7" }))).toBe("train-x7");
-  expect(nameOf(request({ object: { metadata: null } }))).toBe("");
+  expect(objectName(request())).toBe("train-*");
+  expect(objectName(request({ name: "train-x7" }))).toBe("train-x7");
+  expect(objectName(request({ object: { metadata: null } }))).toBe("");
 });
 
 test("every finding is in the message and is a cause of its own", () => {

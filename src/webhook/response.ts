@@ -80,7 +80,7 @@ export function refuse(
       code: 422,
       reason: "Invalid",
       message: causes.map((cause) => `${cause.field}: ${cause.message}`).join("; "),
-      details: { group: JOBSET.group, kind: JOBSET.kind, name: nameOf(request), causes },
+      details: { group: JOBSET.group, kind: JOBSET.kind, name: objectName(request), causes },
     },
     ...warned(warnings),
     auditAnnotations: { outcome: "refused" },
@@ -100,7 +100,7 @@ export function reviewOf({ patch, ...response }: AdmissionResponse): string {
 }
 
 /** The name of the object, or its generateName before the API server has generated the name. */
-export function nameOf(request: AdmissionRequest): string {
+export function objectName(request: AdmissionRequest): string {
   if (request.name !== "") return request.name;
   const metadata = asMap(request.object?.["metadata"]);
   const generateName = asText(metadata["generateName"]);

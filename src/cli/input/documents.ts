@@ -1,21 +1,12 @@
 // Splits YAML or JSON into documents and finds the JobSets in them. Pure. Every document keeps its exact text, so that
 // unchanged parts can be written back byte for byte.
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type ParsedNode,
-  parseAllDocuments,
-  type Tags,
-} from "yaml";
-import { JOBSET } from "../../api/names.ts";
+import { type Document, LineCounter, type ParsedNode, parseAllDocuments, type Tags } from "yaml";
+import { isJobSet } from "../../api/jobset.ts";
 import { RepriseError, reasonOf } from "../../errors.ts";
 import { isObject, listAt, textAt } from "../../json/edit.ts";
-import type { Json, JsonObject } from "../../json/types.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "../../json/types.ts";
+import { firstLine, offsetOf, type Path } from "../../json/yaml-source.ts";
 
-export type Path = readonly (string | number)[];
 export type YamlDocument = Document.Parsed<ParsedNode>;
 
 /** A JobSet in a document: the whole document, or an item of a List. */
@@ -56,9 +47,6 @@ const AS_KUBERNETES = {
   logLevel: "error",
 } as const;
 
-/** Deeper than any Kubernetes object. Stops at an alias that contains itself. */
-const MAX_DEPTH = 200;
-
 /** Throws a RepriseError with file, document and line. */
 export function readDocuments(text: string, file: string): InputDocument[] {
   const lines = new LineCounter();
@@ -89,7 +77,7 @@ export function readDocuments(text: string, file: string): InputDocument[] {
       form: source.trimStart().startsWith("{") ? "json" : "yaml",
       value,
       jobSets: findJobSets(value),
-      lineOf: (path) => lineAt(offsetOf(document, path)),
+      lineOf: (path) => lineAt(document.contents === null ? document.range[0] : offsetOf(document.contents, path)),
       parse: () => parseOne(source),
     };
   });
@@ -126,33 +114,4 @@ export function objectsIn(value: Json): { readonly path: Path; readonly object: 
   return listAt(value, "items").flatMap((item, index) =>
     isObject(item) ? [{ path: ["items", index], object: item }] : [],
   );
-}
-
-function isJobSet(value: JsonObject): boolean {
-  return value["kind"] === JOBSET.kind && (textAt(value, "apiVersion") ?? "").startsWith(`${JOBSET.group}/`);
-}
-
-function offsetOf(document: YamlDocument, path: Path): number {
-  let node: unknown = document.contents;
-  let offset = document.contents?.range[0] ?? document.range[0];
-  for (const key of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
-      if (pair === undefined || !isScalar(pair.key)) return offset;
-      offset = pair.key.range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq(node)) {
-      node = node.items[Number(key)];
-      offset = rangeOf(node)?.[0] ?? offset;
-    } else return offset;
-  }
-  return offset;
-}
-
-function rangeOf(node: unknown): readonly number[] | undefined {
-  return isMap(node) || isSeq(node) || isScalar(node) ? (node.range ?? undefined) : undefined;
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? text;
 }

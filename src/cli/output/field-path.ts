@@ -1,5 +1,5 @@
 // Parses the field paths of findings: "spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]". Pure.
-import type { Path } from "../input/documents.ts";
+import type { Path } from "../../json/yaml-source.ts";
 
 const STEP = /\[([^\]]*)\]|([^.[\]]+)/g;
 

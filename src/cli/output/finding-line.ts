@@ -2,7 +2,8 @@
 // there. Pure.
 import { type Finding, findingText } from "../../api/admission.ts";
 import { readIdentity } from "../../api/metadata.ts";
-import type { FoundJobSet, InputDocument, Path } from "../input/documents.ts";
+import type { Path } from "../../json/yaml-source.ts";
+import type { FoundJobSet, InputDocument } from "../input/documents.ts";
 import { parseFieldPath } from "./field-path.ts";
 
 /** A JobSet and the document that contains it. */
@@ -20,7 +21,7 @@ export function namespaceOf({ object }: FoundJobSet, byDefault: string): string 
   return readIdentity(object).namespace || byDefault;
 }
 
-export function nameOf({ object }: FoundJobSet): string {
+export function jobSetName({ object }: FoundJobSet): string {
   const { name, namespace } = readIdentity(object);
   const shown = name === "" ? "(no name)" : name;
   return namespace === "" ? shown : `${namespace}/${shown}`;
@@ -36,5 +37,5 @@ export function noteLine(at: Located, note: string): string {
 
 function line({ document, jobSet }: Located, path: Path, text: string): string {
   const place = `${document.file}:${document.lineOf([...jobSet.path, ...path])}`;
-  return `${place}: document ${document.number}, JobSet ${nameOf(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
+  return `${place}: document ${document.number}, JobSet ${jobSetName(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
 }

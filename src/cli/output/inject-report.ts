@@ -7,7 +7,7 @@ import type { Json } from "../../json/types.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./finding-line.ts";
+import { findingLine, jobSetName, type Located, locate, namespaceOf, noteLine } from "./finding-line.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
 export interface InjectedDocument {
@@ -124,7 +124,7 @@ function patchLines({ input, changes }: InjectedDocument): string[] {
   return input.jobSets.map((jobSet) => {
     const change = changes.find(({ before }) => before === jobSet.object);
     const patch = change === undefined ? [] : jsonPatch.compare(change.before, change.after);
-    return `${JSON.stringify({ file: input.file, document: input.number, jobSet: nameOf(jobSet), patch })}\n`;
+    return `${JSON.stringify({ file: input.file, document: input.number, jobSet: jobSetName(jobSet), patch })}\n`;
   });
 }
 

@@ -3,7 +3,8 @@ import { Document, isAlias, isMap, isScalar, isSeq, Pair, type ToStringOptions }
 import { isObject } from "../../json/edit.ts";
 import { createPatch, type PatchOperation } from "../../json/patch.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
-import { asJson, type InputDocument, type Path, type YamlDocument } from "../input/documents.ts";
+import type { Path } from "../../json/yaml-source.ts";
+import { asJson, type InputDocument, type YamlDocument } from "../input/documents.ts";
 
 export interface Change {
   readonly path: Path;

@@ -4,7 +4,7 @@ import type { InjectionSettings } from "../../inject/settings.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf } from "./finding-line.ts";
+import { findingLine, jobSetName, type Located, locate, namespaceOf } from "./finding-line.ts";
 
 export interface JobSetValidation {
   readonly at: Located;
@@ -43,7 +43,7 @@ export function verdictsAsText(validations: readonly JobSetValidation[], ignored
 }
 
 function headline({ at, verdict, warnings }: JobSetValidation): string {
-  const place = `${at.document.file}: document ${at.document.number}, JobSet ${nameOf(at.jobSet)}`;
+  const place = `${at.document.file}: document ${at.document.number}, JobSet ${jobSetName(at.jobSet)}`;
   const skipped = skipReason(verdict);
   if (skipped !== undefined && verdict.allowed) return `${place}: would not be injected (${skipped})`;
   const warned = verdict.warnings.length + warnings.length;
@@ -76,7 +76,7 @@ export function verdictsAsJson(validations: readonly JobSetValidation[], ignored
   const verdicts = validations.map(({ at, verdict, warnings }) => ({
     file: at.document.file,
     document: at.document.number,
-    jobSet: nameOf(at.jobSet),
+    jobSet: jobSetName(at.jobSet),
     allowed: verdict.allowed,
     errors: verdict.errors,
     warnings: verdict.warnings,

@@ -7,7 +7,7 @@ import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { podFailureRules } from "../../policy/compile.ts";
-import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
+import { type ExitCodePolicy, formatCodes } from "../../policy/exit-codes.ts";
 import { codeMatcher, FAILURE_CODES } from "../exit-actions.ts";
 import { judged, notApplicable, type Problem, type Rule } from "../rule.ts";
 
@@ -58,7 +58,7 @@ function problemsOf({ path, action, onExitCodes, workers }: OwnRule, { fail, rec
   const lost = FAILURE_CODES.filter((code) => matches(code) && !reach.has(code));
   if (lost.length > 0 && (container === undefined || workers.includes(container))) {
     const message =
-      `workers that exit with ${spell(lost)} restart in place and never reach this rule; to fail the JobSet list the ` +
+      `workers that exit with ${formatCodes(lost)} restart in place and never reach this rule; to fail the JobSet list the ` +
       "codes in reprise.dev/fail-exit-codes, to replace the Pod in reprise.dev/recreate-exit-codes";
     problems.push({ path: `${path}.values`, message });
   }
