@@ -22,7 +22,7 @@ describe("parseConfig", () => {
     },
   );
 
-  it("keeps every default beside the settings that are written", () => {
+  it("keeps the defaults of settings that are not in the file", () => {
     const config = parseConfig(
       "injection: {restartExitCode: 90, agentResources: {cpu: 1}}\nstuckPods: {threshold: 2m}",
       "f",
@@ -38,7 +38,7 @@ describe("parseConfig", () => {
     });
   });
 
-  it("names the nearest setting for an unknown key, with its line", () => {
+  it("suggests the most similar setting for an unknown key, with its line", () => {
     expect(problemsOf("# first\nloglevel: debug\n")).toEqual([
       'reprise.yaml:2: loglevel is not a known setting; did you mean "logLevel"?',
     ]);
@@ -47,14 +47,14 @@ describe("parseConfig", () => {
     ]);
   });
 
-  it("takes failure policies by name, in place of the default ones", () => {
+  it("replaces the default failure policies", () => {
     const text = 'failurePolicies:\n  mine: {failExitCodes: 78, recreateExitCodes: "80-81"}\n';
     expect(parseConfig(text, "f").failurePolicies).toEqual(new Map([["mine", { fail: [78], recreate: [80, 81] }]]));
     expect(parseConfig("failurePolicies: {}", "f").failurePolicies.size).toBe(0);
     expect([...defaultConfig.failurePolicies.keys()]).toEqual(["cuda-default"]);
   });
 
-  it("says what is wrong with a failure policy as it would for an annotation", () => {
+  it("reports an invalid failure policy as it would an annotation", () => {
     const text =
       "failurePolicies:\n  mine:\n    failExitCodes: 0\n    recreateExitcodes: 1\n  yours: {}\n  theirs: 78\n";
     expect(problemsOf(text)).toEqual([
@@ -76,7 +76,7 @@ describe("parseConfig", () => {
     ]);
   });
 
-  it("lists the known settings when nothing is near", () => {
+  it("lists the known settings if none is similar", () => {
     expect(problemsOf("stuckPods:\n  replicas: 3\n")).toEqual([
       "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: enabled, threshold, brake)",
     ]);
@@ -127,11 +127,11 @@ describe("parseConfig", () => {
       'reprise.yaml:1: the file: expected a map of settings, found "just text"; indent its settings on the lines ' +
         "below it",
     ],
-  ])("says where, what was expected, what was found and what to write: %j", (text, line) => {
+  ])("reports line, expected value, found value and an example: %j", (text, line) => {
     expect(problemsOf(text)).toEqual([line]);
   });
 
-  it("refuses exit code 0 for restarts, which the kubelet would take for success", () => {
+  it("rejects exit code 0 for restarts, which the kubelet treats as success", () => {
     expect(problemsOf("injection: {restartExitCode: 0}")).toHaveLength(1);
   });
 
@@ -159,7 +159,7 @@ describe("parseConfig", () => {
     },
   );
 
-  it("answers any text with settings or a ConfigError", () => {
+  it("returns settings or throws a ConfigError for any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(() => problemsOf(text)).not.toThrow();

@@ -64,8 +64,8 @@ function merged(own: ExitCodePolicy, named: ExitCodePolicy, name: string): Parse
     const shared = own[of].filter((code) => named[OTHER[of]].includes(code));
     if (shared.length === 0) return [];
     const message =
-      `${formatCodes(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to only one ` +
-      `class; remove it here, or remove ${ANNOTATION.failurePolicy} and list all codes in annotations`;
+      `${formatCodes(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to only ` +
+      `one class; remove it here, or remove ${ANNOTATION.failurePolicy} and list all codes in annotations`;
     return [{ rule: RULE, path: annotationPath(ANNOTATION_OF[of]), message }];
   });
   if (errors.length > 0) return { ok: false, errors };

@@ -203,7 +203,7 @@ const WARNED: readonly Row[] = [
   [
     { [ANNOTATION.maxRestarts]: "0" },
     ANNOTATION.maxRestarts,
-    "is 0: the first failure fails the JobSet and nothing restarts in place; raise it",
+    "is 0: the first failure fails the JobSet, and nothing restarts in place; raise it",
   ],
 ];
 

@@ -97,7 +97,7 @@ describe("reprise inject", SLOW, () => {
     expect(stderr).toBe("standard input:7: document 2, JobSet plain: not injected: disabled-by-annotation\n");
   });
 
-  it("leaves what is injected already byte for byte as it is", async () => {
+  it("keeps an injected JobSet byte for byte", async () => {
     const once = await cli.run(["inject", "-f", "-"], jobSetText("train"));
     const twice = await cli.run(["inject", "-f", "-"], once.stdout);
     expect(twice).toEqual({ code: 0, stdout: once.stdout, stderr: "" });
@@ -127,7 +127,7 @@ describe("reprise inject", SLOW, () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: "List", items: [{}, { kind: "JobSet" }, {}] });
   });
 
-  it("shows the difference in a form that patch reads, without colours where there is no terminal", async () => {
+  it("prints a diff that patch reads, without colors if there is no terminal", async () => {
     const name = await cli.file("train.yaml", jobSetText("train").replace("  annotations: {}\n", ""));
     const { stdout } = await cli.run(["inject", "-f", name, "-o", "diff"]);
     expect(stdout).toMatch(/^--- train\.yaml\n\+\+\+ train\.yaml \(injected\)\n@@ -\d+,\d+ \+\d+,\d+ @@\n/);
@@ -158,7 +158,7 @@ describe("reprise inject", SLOW, () => {
     );
   });
 
-  it("prints nothing but findings when a JobSet is refused", async () => {
+  it("prints only findings if a JobSet is rejected", async () => {
     const text = `${jobSetText("good")}---\n${jobSetText("bad", '{reprise.dev/fail-exit-codes: "0"}')}`;
     const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -190,7 +190,7 @@ describe("reprise inject", SLOW, () => {
       `${CONFIG_MAP}---\nkind: JobSet\nkind: JobSet\n`,
       "standard input:7: document 2 is not valid YAML: Map keys must be unique; correct this line",
     ],
-  ])("answers %s in one line", async (_what, text, line) => {
+  ])("reports %s in one line", async (_what, text, line) => {
     expect(await cli.run(["inject", "-f", "-"], text)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
   });
 

@@ -39,7 +39,7 @@ describe("reprise validate", SLOW, () => {
     });
   });
 
-  it("accepts what inject printed, and refuses it when its agent was broken", async () => {
+  it("accepts the output of inject, and rejects it if its agent was changed", async () => {
     const { stdout: injected } = await cli.run(["inject", "-f", "-"], jobSetText("train"));
     expect((await cli.run(["validate", "-f", "-"], injected)).stdout).toMatch(/: valid\n$/);
     const { code, stderr } = await cli.run(
@@ -52,7 +52,7 @@ describe("reprise validate", SLOW, () => {
     );
   });
 
-  it("refuses with one line per error, warns on standard error, and exits with 1", async () => {
+  it("prints one line per error and warning on standard error, and exits with 1", async () => {
     const annotations =
       '{reprise.dev/fail-exit-codes: "0", reprise.dev/max-restarts: many, reprise.dev/inejct: "true"}';
     const { code, stdout, stderr } = await cli.run(
@@ -78,7 +78,7 @@ describe("reprise validate", SLOW, () => {
     ]);
   });
 
-  it("knows the failure policies of the config file and of the ConfigMap among the documents", async () => {
+  it("knows the failure policies of the config file and of a ConfigMap in the input", async () => {
     const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
     const policies =
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\n" +
@@ -111,7 +111,7 @@ describe("reprise validate", SLOW, () => {
     );
   });
 
-  it("prints verdicts for programs, with the rules when asked for", async () => {
+  it("prints verdicts as JSON, with the rules on request", async () => {
     const text = `${CONFIG_MAP}---\n${jobSetText("train", "{reprise.dev/max-restarts: many}")}`;
     const plain = await cli.run(["validate", "-f", "-", "-o", "json"], text);
     expect(plain.code).toBe(1);
@@ -139,7 +139,7 @@ describe("reprise validate", SLOW, () => {
     expect(JSON.parse(explained.stdout).jobSets[0].results.length).toBeGreaterThan(20);
   });
 
-  it("answers input without a JobSet in one line", async () => {
+  it("reports input without a JobSet in one line", async () => {
     expect(await cli.run(["validate", "-f", "-"], CONFIG_MAP)).toEqual({
       code: 1,
       stdout: "",

@@ -29,14 +29,14 @@ describe("readDocuments", () => {
     expect(document?.value).toEqual({ mode: 420, flag: true, day: "2001-01-01", time: "12:30", port: "80" });
   });
 
-  it("finds JobSets, also as items of a List, and nothing else", () => {
+  it("finds JobSets, including items of a List, and nothing else", () => {
     const found = (text: string) => read(text).map(({ jobSets }) => jobSets.map(({ path }) => path));
     expect(found(`${JOBSET}---\nkind: JobSet\napiVersion: other/v1\n---\n- 1\n`)).toEqual([[[]], [], []]);
     const item = '{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}';
     expect(found(`{"kind": "List", "items": [{"kind": "Pod"}, ${item}]}`)).toEqual([[["items", 1]]]);
   });
 
-  it("knows the line of the deepest part of a path that is written", () => {
+  it("finds the line of the deepest part of a path that exists", () => {
     const [, document] = read(`a: 1\n---\n${JOBSET}spec:\n  replicatedJobs:\n  - name: a\n  - name: b\n`);
     expect(document?.lineOf([])).toBe(3);
     expect(document?.lineOf(["spec", "replicatedJobs", 1, "name"])).toBe(8);

@@ -23,7 +23,8 @@ export const agentRestartRule: Rule = {
       const action = exitActions(rules);
       const alone = FAILURE_CODES.filter((code) => action(code) !== "RestartAllContainers");
       if (alone.length === 0) return [];
-      const message = `does not restart the Pod when the agent exits with ${formatCodes(alone)}: ${CHANGED_AFTER_INJECTION}`;
+      const codes = formatCodes(alone);
+      const message = `does not restart the Pod when the agent exits with ${codes}: ${CHANGED_AFTER_INJECTION}`;
       return [{ path: `${path}.restartPolicyRules`, message }];
     }),
 };
