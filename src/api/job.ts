@@ -13,7 +13,7 @@ import {
 import { JOBSET } from "./names.ts";
 
 /** A run of completion indexes, both ends included. */
-export interface IndexRange {
+interface IndexRange {
   readonly first: number;
   readonly last: number;
 }

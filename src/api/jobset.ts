@@ -30,7 +30,7 @@ export interface ReplicatedJob {
   readonly template: Fields;
 }
 
-export interface FailurePolicy {
+interface FailurePolicy {
   readonly maxRestarts: number;
   readonly restartStrategy: string;
 }

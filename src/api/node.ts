@@ -3,7 +3,7 @@ import { asList, asMap, asText } from "../json/fields.ts";
 import { type Identity, readConditions, readIdentity } from "./metadata.ts";
 
 /** The node lifecycle controller adds it when the kubelet stops reporting. */
-export const UNREACHABLE_TAINT = "node.kubernetes.io/unreachable";
+const UNREACHABLE_TAINT = "node.kubernetes.io/unreachable";
 
 export interface Unreachable {
   /** RFC 3339. Absent if neither the taint nor the condition has a time. */

@@ -30,13 +30,13 @@ const MAX_TEXT = 5 * MAX_EXIT_CODE;
 const PART = /^(\d{1,9})(?:\s*-\s*(\d{1,9}))?$/;
 
 /** A problem in the text of one class, and its fix. */
-export interface CodesProblem {
+interface CodesProblem {
   readonly of: keyof ExitCodePolicy;
   readonly problem: string;
   readonly fix: string;
 }
 
-export type ReadClasses =
+type ReadClasses =
   | { readonly ok: true; readonly policy: ExitCodePolicy }
   | { readonly ok: false; readonly problems: readonly CodesProblem[] };
 

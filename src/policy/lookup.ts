@@ -19,7 +19,7 @@ export type NamespacePolicies =
   | { readonly kind: "known"; readonly texts: ReadonlyMap<string, string> }
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export interface PolicySources {
+interface PolicySources {
   /** Absent where ConfigMaps are not read. */
   readonly namespaced?: (namespace: string) => NamespacePolicies;
   /** The policies of the config file. */

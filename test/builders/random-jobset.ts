@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../../src/json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../src/policy/compile.ts";
 
 /** Numbers in [0, 1) that a seed determines (mulberry32). */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

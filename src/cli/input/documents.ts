@@ -83,7 +83,7 @@ export function readDocuments(text: string, file: string): InputDocument[] {
   });
 }
 
-export function parseOne(source: string): YamlDocument {
+function parseOne(source: string): YamlDocument {
   const parsed = parseAllDocuments<ParsedNode>(source, AS_KUBERNETES);
   const [document] = Array.isArray(parsed) ? parsed : [];
   if (document === undefined) throw new Error("a parsed document cannot be parsed again");

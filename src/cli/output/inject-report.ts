@@ -10,13 +10,13 @@ import { unifiedDiff } from "./diff.ts";
 import { findingLine, jobSetName, type Located, locate, namespaceOf, noteLine } from "./finding-line.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
-export interface InjectedDocument {
+interface InjectedDocument {
   readonly input: InputDocument;
   /** Empty if nothing in the document changed. */
   readonly changes: readonly Change[];
 }
 
-export interface InjectionReport {
+interface InjectionReport {
   readonly injected: readonly InjectedDocument[];
   /** Findings and notes in the order of the documents. */
   readonly lines: readonly string[];
@@ -73,7 +73,7 @@ function injectOne(at: Located, settings: InjectionSettings, policies: PolicyLoo
   }
 }
 
-export type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
+type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
 
 export function print(
   documents: readonly InjectedDocument[],

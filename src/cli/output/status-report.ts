@@ -35,7 +35,7 @@ export interface GroupReport {
   readonly conditions: readonly Condition[];
 }
 
-export interface AwaitedPod {
+interface AwaitedPod {
   readonly pod: string;
   readonly node: string;
   readonly nodeState: NodeState;

@@ -6,7 +6,7 @@ import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { findingLine, jobSetName, type Located, locate, namespaceOf } from "./finding-line.ts";
 
-export interface JobSetValidation {
+interface JobSetValidation {
   readonly at: Located;
   readonly verdict: Verdict;
   /** The warnings of injection itself. */
