@@ -1,16 +1,16 @@
-// What each annotation and label is for, in the words that users read: docs/annotations.md is generated from this
-// table. A name without words here does not compile.
+// The purpose of each annotation and label. docs/annotations.md is generated from this table, so users read it.
+// A name without an entry here does not compile.
 import type { ANNOTATION, LABEL } from "./names.ts";
 
 export interface AnnotationText {
-  /** The objects it is written on. */
+  /** The kinds of object that have it. */
   readonly on: string;
   readonly values: string;
-  /** What holds where it is not written. */
+  /** What applies without it. */
   readonly byDefault: string;
   readonly example: string;
   readonly description: string;
-  /** Where the docs say more, from docs/. */
+  /** The page with more details, relative to docs/. */
   readonly section: `${string}.md#${string}` | `${string}.md`;
 }
 
@@ -18,9 +18,10 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   inject: {
     on: "JobSet",
     values: '"true" or "false"',
-    byDefault: "the setting `injection.default`, which is to inject",
+    byDefault: "the setting `injection.default`, which injects",
     example: "false",
-    description: "Takes one JobSet out of a labelled namespace, or in, where the install injects on request only.",
+    description:
+      "Turns injection off for one JobSet of a labelled namespace, or on if `injection.default` is `disabled`.",
     section: "configuration.md#settings",
   },
   status: {
@@ -29,7 +30,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "not injected",
     example: '{"version":"0.1.0",…}',
     description:
-      "The record of the injection: what was added, by which version and from which inputs, and the exit codes that a named policy stood for. Not for users to write.",
+      "The record of the injection: version, inputs, additions, and the exit codes of a named policy. Do not edit it.",
     section: "validation.md#updates",
   },
   replicatedJobs: {
@@ -37,7 +38,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     values: "names of replicatedJobs, separated by commas",
     byDefault: "all of them",
     example: "workers,driver",
-    description: "The replicatedJobs that take part. The others run as they would without reprise.",
+    description: "The replicatedJobs that restart in place. The others run as in a plain JobSet.",
     section: "validation.md#rules",
   },
   workerContainers: {
@@ -46,7 +47,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "all regular containers",
     example: "trainer",
     description:
-      "The containers whose failure restarts the group. Others, such as a log shipper, keep the restart rules that you gave them.",
+      "The containers whose failure restarts the group. Others, such as a log shipper, keep their own restart rules.",
     section: "failure-policy.md#several-containers",
   },
   failurePolicy: {
@@ -54,7 +55,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     values: "the name of a policy in the ConfigMap `reprise-failure-policies` of the namespace, or in the config file",
     byDefault: "none",
     example: "cuda-default",
-    description: "Exit-code classes by a name. The two annotations below may add codes to it.",
+    description: "A named set of exit-code classes. The two annotations below may add codes to it.",
     section: "failure-policy.md#named-policies",
   },
   failExitCodes: {
@@ -62,7 +63,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     values: "exit codes and ranges from 1 to 255, separated by commas",
     byDefault: "none",
     example: "40-50,137",
-    description: "Exit codes of workers that fail the JobSet at once: a retry would end the same way.",
+    description: "Exit codes of workers that fail the JobSet at once, because a retry would fail the same way.",
     section: "failure-policy.md#exit-code-classes",
   },
   recreateExitCodes: {
@@ -71,16 +72,17 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "none",
     example: "64",
     description:
-      "Exit codes of workers that need a new Pod, as with a broken device. The rest of the group restarts in place.",
+      "Exit codes of workers that need a new Pod, for example after a device failure. The rest of the group restarts " +
+      "in place.",
     section: "failure-policy.md#exit-code-classes",
   },
   maxRestarts: {
     on: "JobSet",
     values: "a whole number from 0",
-    byDefault: "`spec.failurePolicy.maxRestarts`, and 0 where that is not set either",
+    byDefault: "`spec.failurePolicy.maxRestarts`, or 0 if that is not set",
     example: "10",
     description:
-      "How often the group may restart because of failures before the JobSet fails. Disruptions such as a drain are not counted.",
+      "How many failures may restart the group before the JobSet fails. Disruptions such as a node drain do not count.",
     section: "failure-policy.md#the-budget",
   },
   escalateAfter: {
@@ -88,7 +90,8 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     values: "a whole number from 0; 0 means never",
     byDefault: "3",
     example: "3",
-    description: "After so many failures of the same Pod without progress, a restart in place is no longer enough.",
+    description:
+      "After this many failures of the same Pod without progress, the Pod is replaced instead of restarted in place.",
     section: "failure-policy.md#the-ladder",
   },
   onPartialSuccess: {
@@ -96,16 +99,17 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     values: '"recreate" or "continue"',
     byDefault: "recreate",
     example: "continue",
-    description: "What happens when a Pod fails after others of its replicatedJob have succeeded.",
+    description: "What happens if a Pod fails after others of its replicatedJob succeeded.",
     section: "failure-policy.md#partial-success",
   },
   nodeLossGrace: {
     on: "JobSet",
     values: "a duration with a unit",
-    byDefault: "300 s, as Kubernetes has it",
+    byDefault: "300 s, the default of Kubernetes",
     example: "30s",
     description:
-      "How long Pods stay bound to a node that is unreachable or not ready, as tolerations. What the Pod itself tolerates stays.",
+      "How long Pods stay bound to a node that is unreachable or not ready. Sets tolerations; tolerations of the Pod " +
+      "itself stay.",
     section: "failure-policy.md#lost-nodes-and-stuck-pods",
   },
   agentCpu: {
@@ -127,10 +131,11 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   safeToForcefullyDelete: {
     on: "JobSet (copied to its Pods) or Pod",
     values: '"true" or "false"',
-    byDefault: "no consent",
+    byDefault: "no forced deletion",
     example: "true",
     description:
-      "Consent to the forced deletion of a Pod that is stuck on a lost node, where a second copy of it may run for a while. Kueue's two annotations of that kind mean the same.",
+      "Allows the forced deletion of a Pod that is stuck on a lost node, where a second copy of it may still run for " +
+      "a while. The two annotations of Kueue have the same meaning.",
     section: "failure-policy.md#lost-nodes-and-stuck-pods",
   },
 };
@@ -139,9 +144,9 @@ export const LABEL_TEXTS: Readonly<Record<keyof typeof LABEL, AnnotationText>> =
   injection: {
     on: "Namespace",
     values: '"enabled"',
-    byDefault: "its JobSets are left alone",
+    byDefault: "its JobSets are not injected",
     example: "enabled",
-    description: "Opts the JobSets of the namespace in.",
+    description: "Turns injection on for the JobSets of the namespace.",
     section: "validation.md#a-jobset-that-was-not-injected",
   },
   injected: {
@@ -149,7 +154,7 @@ export const LABEL_TEXTS: Readonly<Record<keyof typeof LABEL, AnnotationText>> =
     values: '"true", written by the webhook',
     byDefault: "not injected",
     example: "true",
-    description: "By this the controller finds what it is responsible for. Not for users to write.",
+    description: "Selects the objects that the controller watches. Do not edit it.",
     section: "validation.md#rules",
   },
 };

@@ -1,4 +1,4 @@
-// Durations as people write them in Kubernetes files ("30s", "5m", "1h30m"). Pure; never guesses a missing unit.
+// Durations in Kubernetes notation ("30s", "5m", "1h30m"). Pure. Never guesses a missing unit.
 
 /** A span of time in milliseconds. */
 export type Milliseconds = number;
@@ -7,10 +7,10 @@ const UNITS: Readonly<Record<string, Milliseconds>> = { ms: 1, s: 1_000, m: 60_0
 
 const PART = /^(\d+(?:\.\d+)?)(ms|s|m|h)/;
 
-/** What a valid duration looks like, for error messages. */
+/** A valid duration, for error messages. */
 export const DURATION_FORM = 'a duration such as "30s", "5m" or "1h30m"';
 
-/** The duration in milliseconds, or undefined when the text is not one. */
+/** Returns undefined for text that is not a duration. */
 export function parseDuration(text: string): Milliseconds | undefined {
   let rest = text;
   let total = 0;
@@ -18,7 +18,7 @@ export function parseDuration(text: string): Milliseconds | undefined {
   while (rest !== "") {
     const [matched, amount, unit] = PART.exec(rest) ?? [];
     const size = UNITS[unit ?? ""];
-    // Units come largest first and once each, so that "1m30m" is a slip and not thirty-one minutes.
+    // Units come largest first and once each: "1m30m" is a typing error, not 31 minutes.
     if (matched === undefined || size === undefined || size >= smallest) return undefined;
     total += Number(amount) * size;
     smallest = size;
@@ -27,7 +27,7 @@ export function parseDuration(text: string): Milliseconds | undefined {
   return text === "" || !Number.isSafeInteger(Math.round(total)) ? undefined : Math.round(total);
 }
 
-/** The shortest exact spelling of a duration: 90000 is "1m30s". */
+/** The shortest exact notation of a duration: 90000 is "1m30s". */
 export function formatDuration(span: Milliseconds): string {
   let rest = Math.round(span);
   let text = "";

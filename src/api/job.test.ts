@@ -4,7 +4,7 @@ import { readJob } from "./job.ts";
 import { JOBSET } from "./names.ts";
 
 describe("readJob", () => {
-  it("reads owner, size and what is done", () => {
+  it("reads owner, size and completed indexes", () => {
     const job = readJob({
       metadata: {
         name: "train-workers-1",
@@ -39,7 +39,7 @@ describe("readJob", () => {
     });
   });
 
-  it("completes no index for a part of completedIndexes that it does not understand", () => {
+  it("ignores an invalid part of completedIndexes", () => {
     const { completedIndexes } = readJob({ status: { completedIndexes: "1,x,5-3,-2,7-8," } });
     expect(completedIndexes).toEqual([
       { first: 1, last: 1 },

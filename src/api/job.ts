@@ -1,4 +1,4 @@
-// The fields of a child Job that say which of its slots are filled or done.
+// The fields of a child Job that show which of its slots are filled or done. Pure.
 import { asCount, asIndex, asMap, asText } from "../json/fields.ts";
 import {
   type Identity,
@@ -56,12 +56,12 @@ export function readJob(raw: unknown): Job {
     completedIndexes: readIndexes(asText(status["completedIndexes"]) ?? ""),
     succeeded: asCount(status["succeeded"]) ?? 0,
     ready: asCount(status["ready"]) ?? 0,
-    // SuccessCriteriaMet and FailureTarget come first and only mean that the Job is on its way there.
+    // SuccessCriteriaMet and FailureTarget come earlier: the Job is still terminating its Pods.
     outcome: isTrue(conditions, "Complete") ? "Complete" : isTrue(conditions, "Failed") ? "Failed" : "none",
   };
 }
 
-/** The form of Job's status: "1,3-5,7". A part that is not understood completes nothing. */
+/** The format of a Job's status: "1,3-5,7". An invalid part completes nothing. */
 function readIndexes(text: string): IndexRange[] {
   return text.split(",").flatMap((part) => {
     const [, first, last] = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(part) ?? [];

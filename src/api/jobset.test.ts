@@ -58,7 +58,7 @@ describe("readJobSet", () => {
     });
   });
 
-  it("takes null lists for empty ones", () => {
+  it("reads null lists as empty", () => {
     const jobSet = readJobSet({ spec: { replicatedJobs: null }, status: { conditions: null } });
     expect(jobSet.replicatedJobs).toEqual([]);
     expect(jobSet.conditions).toEqual([]);

@@ -1,5 +1,5 @@
-// The fields of a JobSet that reprise decides by. A projection for reading only: what is written back is always the raw
-// object, so that fields unknown to this version survive.
+// The fields of a JobSet that decisions need. Pure. For reading only: what is written back is always the raw object, so
+// that fields unknown to this version survive.
 import { asCount, asList, asMap, asText, type Fields } from "../json/fields.ts";
 import {
   type Condition,
@@ -11,6 +11,7 @@ import {
   readIdentity,
   readLabels,
 } from "./metadata.ts";
+import { JOBSET } from "./names.ts";
 
 export interface Dependency {
   readonly name: string;
@@ -20,12 +21,12 @@ export interface Dependency {
 export interface ReplicatedJob {
   readonly name: string;
   readonly replicas: number;
-  /** Pods of one Job that run at the same time. */
+  /** Pods per Job that run at the same time. */
   readonly parallelism: number;
-  /** Absent when the Job leaves it open. */
+  /** Absent if the Job does not set it. */
   readonly completions?: number;
   readonly dependsOn: readonly Dependency[];
-  /** The Job template, raw. */
+  /** The raw Job template. */
   readonly template: Fields;
 }
 
@@ -42,12 +43,18 @@ export interface JobSet extends Identity {
   readonly suspended: boolean;
   readonly replicatedJobs: readonly ReplicatedJob[];
   readonly startupOrder: "AnyOrder" | "InOrder";
-  /** Absent: JobSet fails at the first failed Job. */
+  /** Without it the JobSet fails at the first failed Job. */
   readonly failurePolicy?: FailurePolicy;
   readonly conditions: readonly Condition[];
   readonly restarts: number;
   readonly restartsCountTowardsMax: number;
   readonly outcome: "Completed" | "Failed" | "none";
+}
+
+/** Whether a raw object is a JobSet of any API version. */
+export function isJobSet(raw: unknown): boolean {
+  const { kind, apiVersion } = asMap(raw);
+  return kind === JOBSET.kind && (asText(apiVersion) ?? "").startsWith(`${JOBSET.group}/`);
 }
 
 export function readJobSet(raw: unknown): JobSet {
@@ -81,7 +88,7 @@ function readReplicatedJob(item: unknown): ReplicatedJob {
   const completions = asCount(job["completions"]);
   return {
     name: asText(replicatedJob["name"]) ?? "",
-    // One replica and one Pod at a time are the API's own defaults.
+    // The defaults of the API are one replica and one Pod at a time.
     replicas: asCount(replicatedJob["replicas"]) ?? 1,
     parallelism: asCount(job["parallelism"]) ?? 1,
     ...(completions === undefined ? {} : { completions }),
@@ -94,7 +101,7 @@ function readDependency(item: unknown): Dependency[] {
   const dependency = asMap(item);
   const name = asText(dependency["name"]);
   if (name === undefined) return [];
-  // Anything but Complete is met as soon as the other is ready, or a typing error would hold a barrier for ever.
+  // Anything but Complete counts as Ready: with a typing error the barrier would never lift.
   return [{ name, status: dependency["status"] === "Complete" ? "Complete" : "Ready" }];
 }
 

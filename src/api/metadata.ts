@@ -1,4 +1,4 @@
-// What reprise reads of an object's metadata, its owner and its conditions, the same for every kind.
+// Metadata, owner and conditions, read the same way for every kind. Pure.
 import { asList, asMap, asText, asTextMap } from "../json/fields.ts";
 
 export interface Owner {
@@ -14,7 +14,7 @@ export interface Identity {
   readonly resourceVersion: string;
 }
 
-/** As in every Kubernetes status. Times stay text: comparing them is the business of whoever has a clock. */
+/** As in every Kubernetes status. Times stay text: only code with a clock compares them. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -23,7 +23,7 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** Empty text stands for a missing name or UID: it equals no real one, so an owner chain through it never holds. */
+/** A missing name or UID reads as empty text. It equals no real one, so no owner chain matches through it. */
 export function readIdentity(raw: unknown): Identity {
   const metadata = asMap(asMap(raw)["metadata"]);
   return {
@@ -42,7 +42,7 @@ export function readAnnotations(raw: unknown): Readonly<Record<string, string>> 
   return asTextMap(asMap(asMap(raw)["metadata"])["annotations"]);
 }
 
-/** The owner that controls the object; other owners only keep it alive. */
+/** The controlling owner. Other owners only keep the object alive. */
 export function readController(raw: unknown): Owner | undefined {
   for (const item of asList(asMap(asMap(raw)["metadata"])["ownerReferences"])) {
     const reference = asMap(item);
@@ -57,7 +57,7 @@ export function readDeletionTimestamp(raw: unknown): string | undefined {
   return asText(asMap(asMap(raw)["metadata"])["deletionTimestamp"]);
 }
 
-/** The conditions of a status; an entry without a type says nothing and is left out. */
+/** The conditions of a status, without entries that have no type. */
 export function readConditions(value: unknown): readonly Condition[] {
   return asList(value).flatMap((item) => {
     const condition = asMap(item);

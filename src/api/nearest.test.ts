@@ -11,7 +11,7 @@ describe("nearest", () => {
     ["webhok", "webhook"],
     ["stuckPod", "stuckPods"],
     ["contorller", "controller"],
-  ])("takes %s for %s", (typed, meant) => {
+  ])("for %s suggests %s", (typed, meant) => {
     expect(nearest(typed, keys)).toBe(meant);
   });
 

@@ -1,6 +1,6 @@
-// The known name nearest to a mistyped one, for "did you mean ...?". Pure.
+// Finds the known name that is most similar to a mistyped one, for "did you mean ...?". Pure.
 
-/** Insertions, deletions and substitutions that turn one word into the other (Levenshtein). */
+/** The Levenshtein distance. */
 function distance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
@@ -17,15 +17,15 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * The candidate that the writer most likely meant, or undefined when none is near.
- * Case does not count: `loglevel` is one slip away from `logLevel`, not one per capital. The first of equals wins.
+ * The most similar candidate, or undefined if none is similar. The first of equals wins. Case is ignored: `loglevel` is
+ * one typing error away from `logLevel`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  // A third of the letters may differ (and always two): beyond that a suggestion is a guess that misleads.
+  // A third of the letters may differ, at least two. Beyond that a suggestion misleads.
   let best = Math.max(2, Math.floor(word.length / 3)) + 1;
   let found: string | undefined;
   for (const candidate of candidates) {
-    // Replacing every letter of a short name is within two edits, and is not a slip.
+    // Two edits can replace every letter of a short name, which is not a typing error.
     const edits = distance(word.toLowerCase(), candidate.toLowerCase());
     if (edits < best && edits < candidate.length) {
       best = edits;
@@ -35,16 +35,16 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return found;
 }
 
-/** A Kubernetes name is no longer; what is was not mistyped, and is not worth comparing. */
+/** The limit of Kubernetes names. A longer name is not a typing error. */
 const MAX_NAME = 63;
 
-/** Enough to find the meant one among any real names, and a bound on the work that a hostile list can cause. */
+/** More than any real JobSet has. Bounds the work on a hostile one. */
 const MAX_CANDIDATES = 200;
 
-/** More would fill the screen. */
+/** Keeps the message short. */
 const MAX_LISTED = 5;
 
-/** What to write instead of a name that is not among these; undefined when there are none. */
+/** What to use instead of an unknown name. Undefined if no name is known. */
 export function suggestion(name: string, known: Iterable<string>): string | undefined {
   const candidates = [...known].filter((each) => each.length <= MAX_NAME).slice(0, MAX_CANDIDATES);
   if (candidates.length === 0) return undefined;

@@ -1,12 +1,12 @@
-// The fields of a Node that decisions about lost nodes need: the controller keeps one of these per node of the cluster.
+// The fields of a Node that decide whether it is lost. Pure. The controller caches one of these per node.
 import { asList, asMap, asText } from "../json/fields.ts";
 import { type Identity, readConditions, readIdentity } from "./metadata.ts";
 
-/** Put on a node by the node lifecycle controller when its kubelet has been silent for too long. */
+/** The node lifecycle controller adds it when the kubelet stops reporting. */
 const UNREACHABLE_TAINT = "node.kubernetes.io/unreachable";
 
 export interface Unreachable {
-  /** RFC 3339; absent when neither the taint nor the node's condition says. */
+  /** RFC 3339. Absent if neither the taint nor the condition has a time. */
   readonly since?: string;
 }
 
@@ -19,7 +19,9 @@ export function readNode(raw: unknown): Node {
   return { ...readIdentity(raw), ...(unreachable === undefined ? {} : { unreachable }) };
 }
 
-/** By the taint's key alone, as in KEP-6757: when all nodes are lost at once only its NoSchedule form remains. */
+/**
+ * Only the key of the taint counts, as in KEP-6757: if all nodes are lost at once, only the NoSchedule taint remains.
+ */
 function readUnreachable(raw: unknown): Unreachable | undefined {
   const taints = asList(asMap(asMap(raw)["spec"])["taints"])
     .map(asMap)
@@ -27,7 +29,7 @@ function readUnreachable(raw: unknown): Unreachable | undefined {
   if (taints.length === 0) return undefined;
   const added = taints.flatMap((taint) => asText(taint["timeAdded"]) ?? []);
   const ready = readConditions(asMap(asMap(raw)["status"])["conditions"]).find(({ type }) => type === "Ready");
-  // Only the NoExecute taint carries a time. Both follow the moment at which Ready became Unknown.
+  // Only the NoExecute taint has a time. Both taints follow the moment at which Ready became Unknown.
   const since = added.sort().at(-1) ?? (ready?.status === "Unknown" ? ready.lastTransitionTime : undefined);
   return since === undefined ? {} : { since };
 }

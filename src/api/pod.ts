@@ -1,5 +1,4 @@
-// The fields of a Pod that the group's decisions need, and no others: the controller keeps one of these per Pod of the
-// cluster.
+// The fields of a Pod that decisions need, and no others: the controller caches one of these per injected Pod. Pure.
 
 import { asCount, asIndex, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type EpochReading, readEpoch } from "./epoch.ts";
@@ -30,9 +29,9 @@ export type ContainerState =
 
 export interface ContainerStatus {
   readonly name: string;
-  /** Sidecars, such as the agent, are init containers. */
+  /** True for sidecars such as the agent. */
   readonly init: boolean;
-  /** Identifies one run of the container; absent before its first. */
+  /** Identifies one run of the container. Absent before the first run. */
   readonly containerID?: string;
   readonly restartCount: number;
   readonly started: boolean;
@@ -42,7 +41,7 @@ export interface ContainerStatus {
 
 export interface Pod extends Identity {
   readonly controller?: Owner;
-  /** From labels. Anybody may write them: they select, but only the owner chain proves membership. */
+  /** From labels. Any user may write them: they select Pods, but only the owner chain proves membership. */
   readonly jobSetName: string;
   readonly jobSetUid: string;
   readonly replicatedJob: string;
@@ -93,8 +92,8 @@ export function readPod(raw: unknown): Pod {
 }
 
 /**
- * Ready counts slots, PodScheduled tells why one is missing, DisruptionTarget why one left, and our own that it was
- * freed. A Pod has up to five more.
+ * Ready counts slots, PodScheduled explains a missing one, DisruptionTarget a lost one, and our own condition marks a
+ * forced deletion. A Pod has up to five more conditions, which are dropped.
  */
 const KEPT_CONDITIONS: ReadonlySet<string> = new Set([
   "Ready",
@@ -109,7 +108,7 @@ const FORCE_DELETE_OPT_INS = [
   KUEUE.safeToForcefullyTerminate,
 ] as const;
 
-/** The annotation that says that this Pod may be forcefully deleted. */
+/** The annotation that allows the forced deletion of this Pod. */
 export function readForceDeleteConsent(raw: unknown): string | undefined {
   const annotations = readAnnotations(raw);
   return FORCE_DELETE_OPT_INS.find((key) => annotations[key] === "true");
@@ -128,7 +127,7 @@ function readDeletion(raw: unknown): Pod["deletion"] {
 function readContainer(item: unknown, init: boolean): ContainerStatus {
   const status = asMap(item);
   const state = asMap(status["state"]);
-  // After a termination the kubelet may name the run only inside the state.
+  // After a termination the kubelet may report the ID only inside the state.
   const containerID = asText(status["containerID"]) ?? asText(asMap(state["terminated"])["containerID"]);
   return {
     name: asText(status["name"]) ?? "",
@@ -147,7 +146,7 @@ function readState(state: Readonly<Record<string, unknown>>): ContainerState {
     const finishedAt = asText(terminated["finishedAt"]);
     return {
       kind: "terminated",
-      // The API omits nothing here: an exit code that is missing was lost, and a lost one is not a success.
+      // The API always sends an exit code. A missing one is lost, and not a success.
       exitCode: asInteger(terminated["exitCode"]) ?? LOST_EXIT_CODE,
       reason: asText(terminated["reason"]) ?? "",
       ...(finishedAt === undefined ? {} : { finishedAt }),
@@ -161,7 +160,7 @@ function readState(state: Readonly<Record<string, unknown>>): ContainerState {
   return { kind: "unknown" };
 }
 
-/** What the kubelet itself reports for a container whose end it did not see. */
+/** The kubelet reports this code for a container whose exit it did not see. */
 const LOST_EXIT_CODE = 137;
 
 function isSet(value: unknown): boolean {

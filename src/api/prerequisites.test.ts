@@ -30,7 +30,7 @@ it("finds nothing wrong with a new Kubernetes and a new JobSet", () => {
 it("names a Kubernetes that is too old", () => {
   const version = { major: "1", minor: "35", gitVersion: "v1.35.9" };
   expect(reasons({ version })).toEqual(["kubernetes-too-old"]);
-  expect(messages({ version })[0]).toMatch(/^Kubernetes v1\.35\.9 cannot restart .* upgrade it to 1\.36 or newer$/);
+  expect(messages({ version })[0]).toMatch(/^Kubernetes v1\.35\.9 cannot restart .* upgrade to 1\.36 or newer$/);
 });
 
 it("judges an API server that emulates an older version by that one", () => {

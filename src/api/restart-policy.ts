@@ -1,26 +1,23 @@
-// How patient the controller is with a group that fails again and again. Pure data.
+// When the controller escalates and backs off for a group that keeps failing. Pure data.
 import type { Milliseconds } from "./duration.ts";
 
 export interface RestartPolicy {
-  /**
-   * Failures of one slot in a row, without progress between them, after which more is done than a restart in place. 0:
-   * never.
-   */
+  /** Consecutive failures of one slot without progress before a restart in place is escalated. 0 means never. */
   readonly escalateAfter: number;
-  /** A run of this length is progress: the failures before it are forgotten. */
+  /** A run of this length counts as progress and resets earlier failures. */
   readonly progressAfter: Milliseconds;
   readonly backoff: {
-    /** Restarts in a row without progress that are not delayed at all. */
+    /** Consecutive restarts without progress that are not delayed. */
     readonly after: number;
-    /** How long the barrier is held at the next restart; doubled with each one after it, up to `max`. */
+    /** How long the barrier is held at the next restart. Doubles with each further one, up to `max`. */
     readonly first: Milliseconds;
     readonly max: Milliseconds;
   };
 }
 
 /**
- * Recovery in seconds is what a restart in place is for, so three are never delayed. After them the kubelet's own
- * numbers for containers that crash in a loop: 10 s, doubled up to 5 minutes, forgotten after a good run of 10 minutes.
+ * Restarts in place exist for recovery in seconds, so the first three are not delayed. Then the kubelet's values for
+ * CrashLoopBackOff apply: 10 s, doubled up to 5 minutes, reset after a run of 10 minutes.
  */
 export const DEFAULT_RESTART_POLICY: RestartPolicy = {
   escalateAfter: 3,

@@ -1,4 +1,4 @@
-// The version of this build, from the one place that states it.
+// The version of this build, from package.json.
 import manifest from "../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;

@@ -135,7 +135,7 @@ describe("reprise config check", SLOW, () => {
     expect(stderr.trimEnd().split("\n").sort()).toEqual([
       `reprise: ${path}:1: loglevel is not a known setting; did you mean "logLevel"?`,
       `reprise: ${path}:3: webhook.port: expected a whole number from 1 to 65535, found "https"; ` +
-        'write for example "port: 9443"',
+        'for example "port: 9443"',
     ]);
   });
 

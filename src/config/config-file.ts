@@ -1,9 +1,9 @@
-// Reads a config file from disk: the only module of src/api that does I/O.
+// Reads a config file from disk: the only module of src/config that does I/O.
 import { readFile } from "node:fs/promises";
 import { RepriseError, reasonOf } from "../errors.ts";
 import { type Config, defaultConfig, parseConfig } from "./config.ts";
 
-/** The settings in a file, or the defaults when no file is named. */
+/** The settings of a file, or the defaults without a file. */
 export async function loadConfig(file: string | undefined): Promise<Config> {
   if (file === undefined) return defaultConfig;
   return parseConfig(await read(file), file);

@@ -1,5 +1,5 @@
-// The settings an operator may write in the config file: shape, defaults and the reason for each default.
-// docs/configuration.md is generated from this table, so a description here is read by users.
+// The settings of the config file: schema, defaults and the reason for each default.
+// docs/configuration.md is generated from it, so users read these descriptions.
 import { z } from "zod";
 import { DURATION_FORM, formatDuration, parseDuration } from "../api/duration.ts";
 import { DEFAULT_RESTART_POLICY as PATIENCE } from "../api/restart-policy.ts";
@@ -10,15 +10,15 @@ import type { ExitCodePolicy } from "../policy/exit-codes.ts";
 import { LOG_LEVELS } from "./log-level.ts";
 
 export interface SettingText {
-  /** Completes the sentence "expected ...". */
+  /** Completes "expected ...". */
   readonly expected: string;
-  /** What the setting does, and why its default is what it is. */
+  /** What the setting does, and the reason for its default. */
   readonly description: string;
-  /** The default as it is written in the file. */
+  /** The default in YAML. */
   readonly example: string;
 }
 
-/** The words that belong to each setting, found by its schema. */
+/** The texts of each setting, by its schema. */
 export const settingTexts = z.registry<SettingText>();
 
 function port(byDefault: number, description: string) {
@@ -38,7 +38,7 @@ function choice<const T extends readonly [string, ...string[]]>(values: T, byDef
 }
 
 function quantity(byDefault: string, description: string) {
-  // YAML reads `cpu: 1` as a number; Kubernetes accepts both spellings, so both are taken.
+  // YAML reads `cpu: 1` as a number. Kubernetes accepts both.
   const schema = z
     .union([z.string(), z.number()])
     .refine((value) => (quantityValue(value) ?? -1n) >= 0n)
@@ -66,7 +66,7 @@ function flag(byDefault: boolean, description: string) {
   return schema.register(settingTexts, { expected: "true or false", description, example: String(byDefault) });
 }
 
-/** From 1 to 100, written with its sign; read as a share of one. */
+/** From 1% to 100%. Read as a fraction of one. */
 function percentage(byDefault: string, description: string) {
   const schema = z
     .string()
@@ -87,49 +87,67 @@ const injection = z
     default: choice(
       ["enabled", "disabled"],
       "enabled",
-      "What happens to a JobSet without the annotation `reprise.dev/inject` in a labelled namespace. Labelling the namespace is already the opt-in.",
+      "Whether JobSets without the annotation `reprise.dev/inject` are injected in a labelled namespace. The label " +
+        "of the namespace is already an opt-in.",
     ),
     agentImage: text(
       `reprise:${VERSION}`,
       "an image reference",
-      "Image of the agent sidecar. The default is the image of this release, without a registry: the install sets the one you mirror.",
+      "Image of the agent sidecar. The default is the image of this release without a registry. The manifests set " +
+        "the one that you publish.",
     ),
     agentPullPolicy: choice(
       ["IfNotPresent", "Always", "Never"],
       "IfNotPresent",
-      "Pull policy of the agent. `Always` asks the registry again on every restart in place, which is on the recovery path.",
+      "Pull policy of the agent image. With `Always` the kubelet contacts the registry on every restart in place, " +
+        "which delays recovery.",
     ),
-    imagePullSecrets: z.array(z.string().min(1)).default([]).register(settingTexts, {
-      expected: "a list of Secret names",
-      description: "Secrets added to the Pods' own, needed only when the agent's image is in a private registry.",
-      example: "[]",
-    }),
+    imagePullSecrets: z
+      .array(z.string().min(1))
+      .default([])
+      .register(settingTexts, {
+        expected: "a list of Secret names",
+        description:
+          "Image pull secrets that are added to the Pods. Needed only if the image of the agent is in a private " +
+          "registry.",
+        example: "[]",
+      }),
     agentResources: z
       .strictObject({
         cpu: quantity(
           "10m",
-          "CPU request of the agent. It works for some tens of milliseconds when its Pod restarts, while the Pod's own workers are down, and then waits; a larger request could keep a Pod that fills its node from being scheduled.",
+          "CPU request of the agent. It works for some tens of milliseconds when its Pod restarts, while the workers " +
+            "are down, and then waits. A larger request could prevent scheduling of a Pod that fills its node.",
         ),
         guaranteedCpu: quantity(
           "100m",
-          "CPU request and limit of the agent in a Guaranteed Pod, which needs both. Its start is part of every recovery: until its epoch is written 16 ms without a limit, 14 ms with 200m and 11 ms with 100m, until its gate has ended, too, 19, 36 and 90 ms (bench/agent-start.ts).",
+          "CPU request and limit of the agent in a Guaranteed Pod, which needs both. The start of the agent is part " +
+            "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and " +
+            "11 ms with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
         ),
         memory: quantity(
           "64Mi",
-          "Memory request and limit of the agent. It holds 22 to 25 MiB, and its gate, for as long as the barrier is down, mostly the same pages; the rest is room for the copy of one small object and TLS buffers.",
+          "Memory request and limit of the agent. It uses 22 to 25 MiB. Its gate, which runs while the barrier is " +
+            "down, mostly shares these pages. The rest is for one small object and TLS buffers.",
         ),
       })
       .prefault({}),
-    restartExitCode: z.int().min(1).max(125).default(88).register(settingTexts, {
-      expected: "a whole number from 1 to 125 (0 is success, 126 and above belong to shells, runtimes and signals)",
-      description:
-        "Exit code with which an agent asks for the restart of its Pod. The default means nothing to shells, runtimes and training frameworks, so it is recognised in a Pod's status.",
-      example: "88",
-    }),
+    restartExitCode: z
+      .int()
+      .min(1)
+      .max(125)
+      .default(88)
+      .register(settingTexts, {
+        expected: "a whole number from 1 to 125 (0 is success, 126 and above belong to shells, runtimes and signals)",
+        description:
+          "Exit code with which an agent requests the restart of its Pod. The default has no meaning in shells, " +
+          "runtimes and training frameworks, so it is easy to recognize in the status of a Pod.",
+        example: "88",
+      }),
   })
   .prefault({});
 
-/** docs/failure-policy.md gives the reason for each code. */
+/** docs/failure-policy.md explains each code. */
 const CUDA_DEFAULT = { failExitCodes: "78", recreateExitCodes: "80,214" };
 
 const failurePolicies = z
@@ -152,26 +170,32 @@ const failurePolicies = z
   .register(settingTexts, {
     expected: "a map from names to failExitCodes and recreateExitCodes",
     description:
-      "Failure policies that a JobSet of any namespace may name in `reprise.dev/failure-policy`; a namespace may define its own ([docs/failure-policy.md](failure-policy.md#named-policies)). What is written here replaces the default, which has one policy for GPU jobs.",
-    example: `{cuda-default: {failExitCodes: "${CUDA_DEFAULT.failExitCodes}", recreateExitCodes: "${CUDA_DEFAULT.recreateExitCodes}"}}`,
+      "Failure policies that JobSets of any namespace may name in `reprise.dev/failure-policy`. Namespaces may " +
+      "define their own ([docs/failure-policy.md](failure-policy.md#named-policies)). This setting replaces the " +
+      "default, which has one policy for GPU jobs.",
+    example:
+      `{cuda-default: {failExitCodes: "${CUDA_DEFAULT.failExitCodes}", recreateExitCodes: ` +
+      `"${CUDA_DEFAULT.recreateExitCodes}"}}`,
   });
 
 const webhook = z
   .strictObject({
-    port: port(9_443, "Port of the HTTPS server. Above 1023, so that it needs no privilege."),
+    port: port(9_443, "Port of the HTTPS server. Ports above 1023 need no privilege."),
     healthPort: port(
       8_081,
-      "Port of `/healthz`, `/readyz` and `/metrics`, in clear text so that probes need no certificate.",
+      "Port of `/healthz`, `/readyz` and `/metrics`. Plain HTTP, so that probes need no certificate.",
     ),
     certDir: text(
       "/etc/reprise/tls",
       "a directory",
-      "Directory with `tls.crt` and `tls.key`, as a mounted TLS Secret lays them out. A renewed pair is picked up without a restart.",
+      "Directory with `tls.crt` and `tls.key`, as in a mounted TLS Secret. A renewed certificate is loaded without a " +
+        "restart.",
     ),
     namespacedPolicies: choice(
       ["enabled", "disabled"],
       "enabled",
-      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook then watches. With `disabled` it reads no ConfigMap and needs no right to.",
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook " +
+        "then watches. With `disabled` it reads no ConfigMaps and needs no permission for them.",
     ),
   })
   .prefault({});
@@ -180,37 +204,47 @@ const controller = z
   .strictObject({
     healthPort: port(
       8_082,
-      "Port of `/healthz`, `/readyz` and `/metrics`. Not the webhook's, so that both can run on one host.",
+      "Port of `/healthz`, `/readyz` and `/metrics`. Differs from the port of the webhook, so that both can run on " +
+        "one host.",
     ),
     leaderElection: z
       .strictObject({
-        namespace: text("reprise-system", "a namespace", "Namespace of the Lease; the one reprise is installed in."),
+        namespace: text(
+          "reprise-system",
+          "a namespace",
+          "Namespace of the Lease. By default the namespace of the manifests.",
+        ),
         name: text(
           "reprise-controller",
           "a Lease name",
-          "Name of the Lease. Change it only to run two separate installs.",
+          "Name of the Lease. Change it only to run two separate installations.",
         ),
       })
       .prefault({}),
     escalateAfter: count(
       PATIENCE.escalateAfter,
-      "How many failures of the same Pod in a row, without progress between them, are answered by a restart in place before its Pod is replaced, and after as many more the JobSet recreated; 0 means never. `reprise.dev/escalate-after` wins over it. Once is chance, twice may be; a Pod that fails a third time needs another place.",
+      "Number of consecutive failures of the same Pod, without progress, after which the Pod is replaced instead of " +
+        "restarted in place. After as many more the JobSet is recreated. 0 means never. `reprise.dev/escalate-after` " +
+        "overrides it. One or two failures may be chance; a Pod that fails a third time needs another node.",
     ),
     progressAfter: duration(
       formatDuration(PATIENCE.progressAfter),
-      "A run of this length is progress: the failures before it are forgotten, by escalation and by back-off. The kubelet forgets crashes after as long.",
+      "A run of this length counts as progress and resets escalation and back-off. The kubelet resets its crash " +
+        "back-off after the same time.",
     ),
     backoff: z
       .strictObject({
         after: count(
           PATIENCE.backoff.after,
-          "How many restarts of a group in a row, without progress between them, are not delayed at all. Recovery in seconds is what restarts in place are for.",
+          "Number of consecutive restarts of a group, without progress, that are not delayed. Restarts in place " +
+            "exist for recovery in seconds.",
         ),
         first: duration(
           formatDuration(PATIENCE.backoff.first),
-          "How long after the failure the barrier is held at the next restart, at least; doubled with each one after it. The kubelet's own for containers that crash in a loop.",
+          "Minimum time between the failure and the start of the group at the next restart. Doubles with each " +
+            "further restart. The default is that of the kubelet for containers in CrashLoopBackOff.",
         ),
-        max: duration(formatDuration(PATIENCE.backoff.max), "The longest that a barrier is held. The kubelet's own."),
+        max: duration(formatDuration(PATIENCE.backoff.max), "Maximum back-off. The default is that of the kubelet."),
       })
       .prefault({}),
   })
@@ -220,21 +254,25 @@ const stuckPods = z
   .strictObject({
     enabled: flag(
       true,
-      "Whether Pods that are stuck on lost nodes are freed. On, because a Pod has to consent to it by an annotation anyway.",
+      "Whether Pods that are stuck on lost nodes are forcefully deleted. On by default, because each Pod must also " +
+        "opt in with an annotation.",
     ),
     threshold: duration(
       "60s",
-      "How long after its grace period a Pod on an unreachable node counts as stuck. KEP-6757 uses one minute: long enough for a kubelet that restarts.",
+      "How long after its grace period a Pod on an unreachable node counts as stuck. The default is that of " +
+        "KEP-6757: long enough for a restart of the kubelet.",
     ),
     brake: percentage(
       "55%",
-      "Share of unreachable nodes from which on nothing is freed: then the control plane is cut off, and the Pods run on. The node lifecycle controller uses the same share; like it, one or two lost nodes never hold the brake unless they are all there are.",
+      "Share of unreachable nodes at which no Pod is forcefully deleted: then the control plane is probably cut off, " +
+        "and the Pods still run. The node lifecycle controller uses the same share. One or two lost nodes never " +
+        "trigger the brake unless the cluster has no others.",
     ),
   })
   .prefault({});
 
 export const configSchema = z.strictObject({
-  logLevel: choice(LOG_LEVELS, "info", "Least severe level that is logged. The option `--log-level` wins over it."),
+  logLevel: choice(LOG_LEVELS, "info", "Lowest level that is logged. The option `--log-level` overrides it."),
   injection,
   failurePolicies,
   webhook,

@@ -22,7 +22,7 @@ describe("parseConfig", () => {
     },
   );
 
-  it("keeps every default beside the settings that are written", () => {
+  it("keeps the defaults of settings that are not in the file", () => {
     const config = parseConfig(
       "injection: {restartExitCode: 90, agentResources: {cpu: 1}}\nstuckPods: {threshold: 2m}",
       "f",
@@ -38,7 +38,7 @@ describe("parseConfig", () => {
     });
   });
 
-  it("names the nearest setting for an unknown key, with its line", () => {
+  it("suggests the most similar setting for an unknown key, with its line", () => {
     expect(problemsOf("# first\nloglevel: debug\n")).toEqual([
       'reprise.yaml:2: loglevel is not a known setting; did you mean "logLevel"?',
     ]);
@@ -47,23 +47,27 @@ describe("parseConfig", () => {
     ]);
   });
 
-  it("takes failure policies by name, in place of the default ones", () => {
+  it("replaces the default failure policies", () => {
     const text = 'failurePolicies:\n  mine: {failExitCodes: 78, recreateExitCodes: "80-81"}\n';
     expect(parseConfig(text, "f").failurePolicies).toEqual(new Map([["mine", { fail: [78], recreate: [80, 81] }]]));
     expect(parseConfig("failurePolicies: {}", "f").failurePolicies.size).toBe(0);
     expect([...defaultConfig.failurePolicies.keys()]).toEqual(["cuda-default"]);
   });
 
-  it("says what is wrong with a failure policy as it would for an annotation", () => {
+  it("reports an invalid failure policy as it would an annotation", () => {
     const text =
       "failurePolicies:\n  mine:\n    failExitCodes: 0\n    recreateExitcodes: 1\n  yours: {}\n  theirs: 78\n";
     expect(problemsOf(text)).toEqual([
-      'reprise.yaml:4: failurePolicies.mine.recreateExitcodes: is not a field of a failure policy; did you mean "recreateExitCodes"?',
-      'reprise.yaml:5: failurePolicies.yours: has neither failExitCodes nor recreateExitCodes; write for example `recreateExitCodes: "80"`',
-      'reprise.yaml:6: failurePolicies.theirs: is not a map with failExitCodes and recreateExitCodes; write for example `recreateExitCodes: "80"`',
+      "reprise.yaml:4: failurePolicies.mine.recreateExitcodes: is not a field of a failure policy; did you mean " +
+        '"recreateExitCodes"?',
+      "reprise.yaml:5: failurePolicies.yours: has neither failExitCodes nor recreateExitCodes; use a field such as " +
+        '`recreateExitCodes: "80"`',
+      "reprise.yaml:6: failurePolicies.theirs: is not a map with failExitCodes and recreateExitCodes; use a field " +
+        'such as `recreateExitCodes: "80"`',
     ]);
     expect(problemsOf("failurePolicies:\n  mine:\n    failExitCodes: 40-300\n")).toEqual([
-      'reprise.yaml:3: failurePolicies.mine.failExitCodes: "40-300" goes beyond 255, the largest exit code; lower it',
+      'reprise.yaml:3: failurePolicies.mine.failExitCodes: "40-300" goes beyond 255, the largest exit code; use ' +
+        "codes from 1 to 255",
     ]);
     expect(problemsOf("failurePolicies: [mine]")).toEqual([
       expect.stringContaining(
@@ -72,7 +76,7 @@ describe("parseConfig", () => {
     ]);
   });
 
-  it("lists the known settings when nothing is near", () => {
+  it("lists the known settings if none is similar", () => {
     expect(problemsOf("stuckPods:\n  replicas: 3\n")).toEqual([
       "reprise.yaml:2: stuckPods.replicas is not a known setting; remove it (known here: enabled, threshold, brake)",
     ]);
@@ -81,45 +85,53 @@ describe("parseConfig", () => {
   it.each([
     [
       'controller:\n  healthPort: "http"\n',
-      'reprise.yaml:2: controller.healthPort: expected a whole number from 1 to 65535, found "http"; write for example "healthPort: 8082"',
+      'reprise.yaml:2: controller.healthPort: expected a whole number from 1 to 65535, found "http"; for example ' +
+        '"healthPort: 8082"',
     ],
     [
       "webhook: {port: 70000}",
-      'reprise.yaml:1: webhook.port: expected a whole number from 1 to 65535, found 70000; write for example "port: 9443"',
+      'reprise.yaml:1: webhook.port: expected a whole number from 1 to 65535, found 70000; for example "port: 9443"',
     ],
     [
       "injection:\n  default: yes\n",
-      'reprise.yaml:2: injection.default: expected one of enabled, disabled, found "yes"; write for example "default: enabled"',
+      'reprise.yaml:2: injection.default: expected one of enabled, disabled, found "yes"; for example "default: ' +
+        'enabled"',
     ],
     [
       "stuckPods:\n  threshold: 60\n",
-      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found 60; write for example "threshold: 60s"',
+      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found 60; for ' +
+        'example "threshold: 60s"',
     ],
     [
       "stuckPods:\n  threshold: 60 s\n",
-      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found "60 s"; write for example "threshold: 60s"',
+      'reprise.yaml:2: stuckPods.threshold: expected a duration such as "30s", "5m" or "1h30m", found "60 s"; for ' +
+        'example "threshold: 60s"',
     ],
     [
       "injection:\n  imagePullSecrets:\n    - a\n    - 5\n",
-      'reprise.yaml:2: injection.imagePullSecrets: expected a list of Secret names, found the list ["a",5]; write for example "imagePullSecrets: []"',
+      'reprise.yaml:2: injection.imagePullSecrets: expected a list of Secret names, found the list ["a",5]; for ' +
+        'example "imagePullSecrets: []"',
     ],
     [
       "injection:\n  agentResources:\n    memory: 64 MB\n",
-      'reprise.yaml:3: injection.agentResources.memory: expected a Kubernetes quantity such as "100m" or "64Mi", found "64 MB"; write for example "memory: 64Mi"',
+      'reprise.yaml:3: injection.agentResources.memory: expected a Kubernetes quantity such as "100m" or "64Mi", ' +
+        'found "64 MB"; for example "memory: 64Mi"',
     ],
     [
       "controller: [a]\n",
-      'reprise.yaml:1: controller: expected a map of settings, found the list ["a"]; write its settings on the lines below it, indented',
+      'reprise.yaml:1: controller: expected a map of settings, found the list ["a"]; indent its settings on the ' +
+        "lines below it",
     ],
     [
       "just text\n",
-      'reprise.yaml:1: the file: expected a map of settings, found "just text"; write its settings on the lines below it, indented',
+      'reprise.yaml:1: the file: expected a map of settings, found "just text"; indent its settings on the lines ' +
+        "below it",
     ],
-  ])("says where, what was expected, what was found and what to write: %j", (text, line) => {
+  ])("reports line, expected value, found value and an example: %j", (text, line) => {
     expect(problemsOf(text)).toEqual([line]);
   });
 
-  it("refuses exit code 0 for restarts, which the kubelet would take for success", () => {
+  it("rejects exit code 0 for restarts, which the kubelet treats as success", () => {
     expect(problemsOf("injection: {restartExitCode: 0}")).toHaveLength(1);
   });
 
@@ -147,7 +159,7 @@ describe("parseConfig", () => {
     },
   );
 
-  it("answers any text with settings or a ConfigError", () => {
+  it("returns settings or throws a ConfigError for any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(() => problemsOf(text)).not.toThrow();

@@ -1,9 +1,10 @@
-// Reads the text of a config file into settings. Pure: the file itself is read by config-file.ts.
-// A mistake is never passed over: every unknown key and every wrong value is reported, all at once, each with its line.
-import { isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+// Parses the text of a config file. Pure: config-file.ts reads the file.
+// No mistake is ignored: every unknown key and every invalid value is reported, all at once, each with its line.
+import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { nearest } from "../api/nearest.ts";
 import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
+import { firstLine, offsetOf } from "../json/yaml-source.ts";
 import { configSchema, type SettingText, settingTexts } from "./config-schema.ts";
 
 export type Config = z.output<typeof configSchema>;
@@ -12,7 +13,7 @@ export const defaultConfig: Config = configSchema.parse({});
 
 type Path = readonly PropertyKey[];
 
-/** The settings in `text`; `file` is only named in messages. Throws a ConfigError that lists every problem. */
+/** `file` is used in messages only. Throws a ConfigError that lists every problem. */
 export function parseConfig(text: string, file: string): Config {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
@@ -27,7 +28,7 @@ export function parseConfig(text: string, file: string): Config {
   let written: unknown;
   try {
     const content: unknown = document.toJS();
-    // An alias may be unknown or contain itself, which only shows when the content is spelled out.
+    // Unknown aliases, and aliases that contain themselves, fail only here.
     JSON.stringify(content);
     written = withoutNulls(content) ?? {};
   } catch (error) {
@@ -55,7 +56,7 @@ function problems(
       return new RepriseError("CONFIG_UNKNOWN_KEY", {
         file,
         line: lineOf(path),
-        path: spell(path),
+        path: formatPath(path),
         known,
         ...suggestion,
       });
@@ -63,7 +64,7 @@ function problems(
   }
   if (issue.code === "custom" && typeof issue.params?.["problem"] === "string") {
     const { problem, fix } = issue.params;
-    const path = spell(issue.path);
+    const path = formatPath(issue.path);
     const invalid = { file, line: lineOf(issue.path), path, problem: String(problem), fix: String(fix) };
     return [new RepriseError("CONFIG_INVALID_POLICY", invalid)];
   }
@@ -71,14 +72,14 @@ function problems(
   const expected = texts?.expected ?? "a map of settings";
   const fix =
     texts === undefined
-      ? "write its settings on the lines below it, indented"
-      : `write for example "${String(setting.at(-1))}: ${texts.example}"`;
+      ? "indent its settings on the lines below it"
+      : `for example "${String(setting.at(-1))}: ${texts.example}"`;
   const found = describe(valueAt(written, setting));
-  const path = setting.length === 0 ? "the file" : spell(setting);
-  return [new RepriseError("CONFIG_WRONG_VALUE", { file, line: lineOf(issue.path), path, expected, found, fix })];
+  const path = setting.length === 0 ? "the file" : formatPath(setting);
+  return [new RepriseError("CONFIG_WRONG_VALUE", { file, line: lineOf(setting), path, expected, found, fix })];
 }
 
-/** The setting an issue is about, which is the list itself when the issue is in one of its items, with its words. */
+/** The setting of an issue and its texts. For an issue in a list item this is the list. */
 function settingAt(path: Path): { setting: Path; texts: SettingText | undefined } {
   for (let length = path.length; length > 0; length--) {
     const parent = shapeAt(path.slice(0, length - 1));
@@ -88,7 +89,7 @@ function settingAt(path: Path): { setting: Path; texts: SettingText | undefined 
   return { setting: path, texts: undefined };
 }
 
-/** The settings below a path of the schema; none when it is not a map. */
+/** The settings below a path of the schema. Empty if it is not a map. */
 export function shapeAt(path: Path): Readonly<Record<string, z.core.$ZodType>> {
   let schema: z.core.$ZodType = configSchema;
   for (const key of path) {
@@ -104,7 +105,7 @@ function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
   return schema instanceof z.ZodObject ? schema.shape : {};
 }
 
-/** YAML's empty value means "not set", as everywhere in Kubernetes. */
+/** An empty YAML value means "not set", as everywhere in Kubernetes. */
 function withoutNulls(value: unknown): unknown {
   if (value === null) return undefined;
   if (typeof value !== "object" || Array.isArray(value)) return value;
@@ -121,21 +122,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return current;
 }
 
-/** Where the deepest written part of a path begins; of a map entry that is its key, not its value. */
-function offsetOf(root: Node | null, path: Path): number {
-  let offset = root?.range?.[0] ?? 0;
-  let node: unknown = root;
-  for (const key of path) {
-    if (!isMap(node)) break;
-    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
-    if (pair === undefined) break;
-    if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
-    node = pair.value;
-  }
-  return offset;
-}
-
-function spell(path: Path): string {
+function formatPath(path: Path): string {
   return path.map(String).join(".");
 }
 
@@ -143,8 +130,4 @@ function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `the list ${JSON.stringify(value)}`;
   return typeof value === "object" ? "a map" : String(value);
-}
-
-function firstLine(message: string): string {
-  return message.split("\n", 1)[0] ?? message;
 }

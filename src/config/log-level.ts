@@ -1,9 +1,9 @@
-// Levels of the log, for the config file and the command line.
+// Log levels of the config file and the command line.
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Whether stack traces are shown: to whoever debugs reprise, not to whoever runs it. */
+/** Stack traces help developers of reprise, not its users. */
 export function showsStacks(level: LogLevel | undefined): boolean {
   return level === "debug" || level === "trace";
 }

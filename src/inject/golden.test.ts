@@ -26,19 +26,19 @@ describe.each(SHAPES)("%s", (file) => {
   const plain = () => parse(read(file));
   const out = file.replace(".in.yaml", ".out.yaml");
 
-  it("becomes its golden file", () => {
+  it("is injected as in its golden file", () => {
     const outcome = create(plain());
     const text = render(injected(outcome), outcome.warnings);
     if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(new URL(out, FOLDER), text);
     expect(text).toBe(read(out));
   });
 
-  it("stays as it is when it is injected again", () => {
+  it("does not change when it is injected again", () => {
     const once = injected(create(plain()));
     expect(injected(create(once))).toBe(once);
   });
 
-  it("is what it was when the plain file is sent again", () => {
+  it("does not change when the plain file is applied again", () => {
     const live = stored(injected(create(plain())));
     const again = injected(update(withCrdDefaults(plain()), live));
     expect(createPatch(Object(again["spec"]), Object(live["spec"]))).toEqual([]);

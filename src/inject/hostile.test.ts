@@ -1,4 +1,4 @@
-// Input that nobody writes by accident: huge, deep, or made to confuse. Always an answer, soon, and never a crash.
+// Hostile input: huge, deeply nested or confusing. The answer is always quick and never a crash.
 import { describe, expect, it } from "vitest";
 import { at, create, injected, injectionErrors, POD_SPEC, update } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
@@ -26,7 +26,7 @@ function withDeepValues(builder: JobSetBuilder, open: string, close: string): Js
 }
 
 describe("hostile input", { timeout: 30_000 }, () => {
-  it("with ten thousand replicatedJobs is injected and restored", () => {
+  it("with ten thousand replicatedJobs is injected and updated", () => {
     const builder = jobSet();
     for (let index = 0; index < 10_000; index++)
       builder.replicatedJob(`rj-${index}`, { pods: 1, job: { backoffLimit: 0 } });
@@ -38,7 +38,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     expect(soon(() => createPatch(live, injected(update(object, live))))).toEqual([]);
   });
 
-  it("with ten thousand unknown names is refused with a handful of findings", () => {
+  it("with ten thousand unknown names is rejected with a few findings", () => {
     const builder = jobSet().annotation(
       ANNOTATION.replicatedJobs,
       Array.from({ length: 10_000 }, (_, index) => `nobody-${index}`).join(","),
@@ -57,7 +57,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     expect(soon(() => createPatch(object, injected(outcome))).length).toBeLessThan(20);
   });
 
-  it("with twenty thousand containers and rules in one Pod is answered", () => {
+  it("with twenty thousand containers and rules in one Pod is handled", () => {
     const containers = Array.from({ length: 20_000 }, (_, index) => container(`c${index}`));
     const rules = Array.from({ length: 20_000 }, () => ({ action: "Count" }));
     const object = jobSet()
@@ -87,7 +87,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     expect(create(withDeepValues(toggle, open, close)).kind).toBe("refused");
   });
 
-  it("with keys of JavaScript's own objects pollutes nothing and loses nothing", () => {
+  it("with keys of JavaScript's own objects neither pollutes nor loses anything", () => {
     const text = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"hasOwnProperty":1}';
     const evil = JSON.parse(text) as JsonObject;
     const object = jobSet()
@@ -113,7 +113,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     ["metadata", "x"],
     ["spec", null],
     ["spec", []],
-  ])("with %s: %j is answered", (key, value) => {
+  ])("with %s: %j is handled", (key, value) => {
     const object: JsonObject = { ...jobSet().replicatedJob("workers").build(), [key]: value };
     expect(["injected", "skipped"]).toContain(create(object).kind);
     expect(["injected", "skipped"]).toContain(

@@ -17,7 +17,7 @@ describe("which JobSets are injected", () => {
       "disabled-by-annotation",
     ],
     [
-      "one that another controller runs",
+      "one that another controller manages",
       jobSet().spec({ managedBy: "kueue.x-k8s.io/multikueue" }).replicatedJob("a").build(),
       "managed-by-other",
     ],
@@ -28,22 +28,22 @@ describe("which JobSets are injected", () => {
       jobSet().metadata({ deletionTimestamp: "2026-01-01T00:00:00Z" }).replicatedJob("a").build(),
       "being-deleted",
     ],
-  ])("not %s", (_case, object, reason) => {
+  ])("does not inject %s", (_case, object, reason) => {
     expect(create(object)).toMatchObject({ kind: "skipped", reason, warnings: [] });
   });
 
-  it("one that names JobSet's own controller", () => {
+  it("injects a JobSet that is managed by JobSet's own controller", () => {
     const object = jobSet().spec({ managedBy: "jobset.sigs.k8s.io/jobset-controller" }).replicatedJob("a");
     expect(create(object.build()).kind).toBe("injected");
   });
 
-  it("none in a system namespace", () => {
+  it("injects no JobSet in a system namespace", () => {
     const object = jobSet().replicatedJob("a").build();
     const outcome = inject({ operation: "CREATE", namespace: "kube-system", object, config: settings });
     expect(outcome).toMatchObject({ kind: "skipped", reason: "namespace-not-enabled" });
   });
 
-  it("only those that ask, when that is the default", () => {
+  it("injects only JobSets that request it if injection.default is disabled", () => {
     const config = { ...settings, default: "disabled" } as const;
     expect(create(jobSet().replicatedJob("a").build(), config)).toMatchObject({ reason: "not-requested" });
     expect(create(jobSet().annotation(ANNOTATION.inject, "true").replicatedJob("a").build(), config).kind).toBe(
@@ -51,7 +51,7 @@ describe("which JobSets are injected", () => {
     );
   });
 
-  it.each(["yes", "True", "", "1"])("refuses the toggle %j", (value) => {
+  it.each(["yes", "True", "", "1"])("rejects the value %j of reprise.dev/inject", (value) => {
     const errors = injectionErrors(create(jobSet().annotation(ANNOTATION.inject, value).replicatedJob("a").build()));
     expect(errors[0]).toMatchObject({ rule: "toggle", path: "metadata.annotations[reprise.dev/inject]" });
   });
@@ -63,14 +63,14 @@ describe("participation", () => {
       .replicatedJob("driver", { containers: [container("driver")] })
       .replicatedJob("workers", { containers: [container("train"), container("log")] });
 
-  it("leaves the replicatedJobs that are not named exactly as they are", () => {
+  it("does not change replicatedJobs that are not listed", () => {
     const object = builder().annotation(ANNOTATION.replicatedJobs, " workers ").build();
     const result = injected(create(object));
     expect(at(result, "spec", "replicatedJobs", 0)).toBe(at(object, "spec", "replicatedJobs", 0));
     expect(templateOf(result, 1).podSpec["initContainers"]).toHaveLength(1);
   });
 
-  it("gives rules to the named worker containers only", () => {
+  it("adds rules to the listed worker containers only", () => {
     const object = builder()
       .annotation(ANNOTATION.replicatedJobs, "workers")
       .annotation(ANNOTATION.workerContainers, "train");
@@ -83,13 +83,13 @@ describe("participation", () => {
     [ANNOTATION.replicatedJobs, "evaluator-zone-b", "use one of: driver, workers"],
     [ANNOTATION.replicatedJobs, ",", "names no replicatedJob"],
     [ANNOTATION.workerContainers, "trian,driver", 'is not a container of this JobSet; did you mean "train"?'],
-  ])("refuses %s: %j", (key, value, text) => {
+  ])("rejects %s: %j", (key, value, text) => {
     const errors = injectionErrors(create(builder().annotation(key, value).build()));
     expect(errors.map((error) => error.message)).toContainEqual(expect.stringContaining(text));
     expect(errors.every((error) => error.rule === "participation")).toBe(true);
   });
 
-  it("refuses a replicatedJob that would have no worker", () => {
+  it("rejects a replicatedJob without a worker", () => {
     const errors = injectionErrors(create(builder().annotation(ANNOTATION.workerContainers, "train").build()));
     expect(errors).toEqual([
       expect.objectContaining({
@@ -99,7 +99,7 @@ describe("participation", () => {
     ]);
   });
 
-  it("is all or nothing under upstream's protocol, whose controller waits for every Pod", () => {
+  it("must include all replicatedJobs with JobSet's own protocol, whose controller waits for every Pod", () => {
     const object = builder()
       .annotation(ANNOTATION.replicatedJobs, "workers")
       .spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } });
@@ -108,14 +108,14 @@ describe("participation", () => {
     ]);
   });
 
-  it("refuses a replicatedJob without containers", () => {
+  it("rejects a replicatedJob without containers", () => {
     const errors = injectionErrors(create(jobSet().replicatedJob("workers", { containers: [] }).build()));
     expect(errors).toEqual([expect.objectContaining({ rule: "malformed", path: "spec.replicatedJobs[0]" })]);
   });
 });
 
 describe("the record", () => {
-  it("says who injected what from which inputs, with nothing that changes from run to run", () => {
+  it("contains version, inputs and additions, and nothing that changes from run to run", () => {
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "42").replicatedJob("workers").build();
     const { labels, annotations } = Object(injected(create(object))["metadata"]);
     expect(labels).toEqual({ [LABEL.injected]: "true" });

@@ -1,7 +1,8 @@
 // The injection core: takes a JobSet on its way into the cluster and returns it able to restart in place. Pure: the
 // same request always gives the same answer, the input is never mutated, and no input makes it throw.
 import { annotationPath, type Finding, type InjectionOutcome, type SkipReason } from "../api/admission.ts";
-import { ANNOTATION, JOBSET, LABEL } from "../api/names.ts";
+import { isJobSet } from "../api/jobset.ts";
+import { ANNOTATION, LABEL } from "../api/names.ts";
 import { protocolOf } from "../api/protocol.ts";
 import { quoted } from "../json/brief.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
@@ -56,10 +57,6 @@ export function inject(request: InjectionRequest): InjectionOutcome {
   if ([object, oldObject].some(isBeingDeleted)) return skipped("being-deleted");
   if (operation === "UPDATE") return injectUpdate(object, oldObject ?? {}, policiesOf(request));
   return skipOnCreate(request) ?? injectNew(request);
-}
-
-function isJobSet(object: JsonObject): boolean {
-  return object["kind"] === JOBSET.kind && (textAt(object, "apiVersion") ?? "").startsWith(`${JOBSET.group}/`);
 }
 
 function isBeingDeleted(object: JsonObject | undefined): boolean {

@@ -33,11 +33,11 @@ const gone = createPolicyLookup({ configured: new Map() });
 const specOf = (object: JsonObject) => at(object, "spec");
 
 describe("a JobSet that names a failure policy", () => {
-  it("becomes what it would become with the codes in its annotations", () => {
+  it("is injected as if the codes were in its annotations", () => {
     expect(specOf(injected(create(named.build())))).toEqual(specOf(injected(create(numbered.build()))));
   });
 
-  it("is refused when the name is unknown", () => {
+  it("is rejected if the name is unknown", () => {
     expect(injectionErrors(create(named.build(), settings, gone))).toMatchObject([
       { rule: "failure-policy", path: `metadata.annotations[${ANNOTATION.failurePolicy}]` },
     ]);
@@ -65,7 +65,7 @@ describe("a JobSet that names a failure policy", () => {
     });
   });
 
-  it("keeps its codes when it names another policy, and is told so", () => {
+  it("keeps its codes with a warning if it names another policy", () => {
     const before = stored(injected(create(named.build())));
     const renamed = plain().annotation(ANNOTATION.failurePolicy, "other").build();
     const outcome = update(withCrdDefaults(renamed), before);
@@ -75,20 +75,20 @@ describe("a JobSet that names a failure policy", () => {
     expect(specOf(injected(outcome))).toEqual(specOf(before));
   });
 
-  it("is valid for a replica that does not know the policy yet, once it is injected", () => {
+  it("is valid for a replica that does not know the policy yet, if it is injected", () => {
     const object = injected(create(named.build()));
     const request = { operation: "CREATE", namespace: "default", object, config: settings, policies: gone } as const;
     expect(validate(request)).toMatchObject({ allowed: true, errors: [] });
   });
 
-  it("copied with its injected parts has the codes that the policy has now", () => {
+  it("gets the current codes of the policy when it is copied with its injected parts", () => {
     const copy = injected(create(named.build()));
     const fresh = injected(create(named.build(), settings, later));
     expect(specOf(injected(create(copy, settings, later)))).toEqual(specOf(fresh));
     expect(createPatch(copy, injected(create(copy)))).toEqual([]);
   });
 
-  it("whose record was lost is restored with the policy as it is known", () => {
+  it("is injected with the current policy if its record was lost", () => {
     const before = stored(injected(create(named.build())));
     const metadata = before["metadata"] as { annotations: Record<string, string> };
     delete metadata.annotations[ANNOTATION.status];
@@ -98,7 +98,7 @@ describe("a JobSet that names a failure policy", () => {
   });
 });
 
-it("a record that was tampered with has no exit codes, which is no error", () => {
+it("may have a record with invalid exit codes, which are ignored", () => {
   for (const fail of ["0", "x", 7, null, ["7"]]) {
     const status = JSON.stringify({ inputs: { [ANNOTATION.failurePolicy]: "x" }, exitCodes: { fail, recreate: "" } });
     const record = readRecord({ metadata: { annotations: { [ANNOTATION.status]: status } } });
@@ -107,7 +107,7 @@ it("a record that was tampered with has no exit codes, which is no error", () =>
   }
 });
 
-it("templates that are read back have the workers' rule", () => {
+it("has the rule of the workers in templates that are read back", () => {
   const [worker] = templateOf(injected(create(named.build()))).containers;
   expect(at(worker, "restartPolicyRules", 0, "exitCodes", "values")).toEqual([0, 78, 80, 214]);
 });

@@ -59,7 +59,7 @@ describe("a second call", () => {
     expect(injected(create(again))).toBe(again);
   });
 
-  it("makes a container that another webhook added a worker too", () => {
+  it("makes a container that another webhook added a worker", () => {
     const touched = withItems(injected(create(plain().build())), "containers", (items) => [
       container("mesh"),
       ...items,
@@ -68,7 +68,7 @@ describe("a second call", () => {
     expect(containers.every((each) => "restartPolicyRules" in each)).toBe(true);
   });
 
-  it("keeps what another webhook added to the agent, and repairs what it broke", () => {
+  it("keeps what another webhook added to the agent, and repairs what it changed", () => {
     const once = injected(create(plain().build()));
     const agentPath = [...POD_SPEC, "initContainers", 0];
     const agent = Object(at(once, ...agentPath));
@@ -88,7 +88,7 @@ describe("a second call", () => {
     expect(injected(create(repaired))).toBe(repaired);
   });
 
-  it("gives the agent the resources that fit the Pod's class after another webhook changed it", () => {
+  it("adapts the agent's resources to a QoS class that another webhook changed", () => {
     const guaranteed = { resources: { limits: { cpu: "1", memory: "1Gi" } } };
     const object = jobSet()
       .replicatedJob("workers", { containers: [container("train", guaranteed)] })
@@ -101,7 +101,7 @@ describe("a second call", () => {
 });
 
 describe("a copy of an injected JobSet", () => {
-  it("is taken as it is, with the agent of this install", () => {
+  it("is injected again with the configured agent", () => {
     const copy = stored(injected(create(plain().build())));
     const result = injected(create(copy, { ...settings, agentImage: "registry.example/reprise:next" }));
     expect(names(result, "initContainers")).toEqual([AGENT.container, "fetch"]);
@@ -109,7 +109,7 @@ describe("a copy of an injected JobSet", () => {
     expect(result).not.toEqual(copy);
   });
 
-  it("is taken without its record too", () => {
+  it("is injected again without its record", () => {
     const copy = structuredClone(injected(create(plain().build())));
     delete Object(at(copy, "metadata", "annotations"))[ANNOTATION.status];
     expect(names(injected(create(copy)), "initContainers")).toEqual([AGENT.container, "fetch"]);
@@ -132,7 +132,7 @@ describe("a copy of an injected JobSet", () => {
     expect(injected(update(withCrdDefaults(edited), live))["spec"]).toEqual(live["spec"]);
   });
 
-  it("that takes part no longer loses its agent and its rules", () => {
+  it("that no longer participates loses its agent and its rules", () => {
     const builder = () => plain().replicatedJob("driver", { pods: 1 });
     const copy = injected(create(builder().build()));
     const edited = structuredClone(copy);
@@ -143,14 +143,14 @@ describe("a copy of an injected JobSet", () => {
     expect(job).not.toHaveProperty("podFailurePolicy");
   });
 
-  it("without its record is refused where an agent is left over", () => {
+  it("without its record is rejected if an excluded replicatedJob has an agent", () => {
     const copy = injected(create(plain().replicatedJob("driver", { pods: 1 }).build()));
     const annotations = { [ANNOTATION.replicatedJobs]: "driver" };
     const errors = injectionErrors(create(changed(copy, ["metadata", "annotations"], annotations)));
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining("remove the agent") })]);
   });
 
-  it("that opts out is left alone, with a warning about the agent inside", () => {
+  it("that opts out is not changed, with a warning about its agent", () => {
     const copy = changed(injected(create(plain().build())), ["metadata", "annotations", ANNOTATION.inject], "false");
     expect(create(copy)).toMatchObject({
       reason: "disabled-by-annotation",
@@ -160,7 +160,7 @@ describe("a copy of an injected JobSet", () => {
     });
   });
 
-  it("does not trust a record that somebody wrote by hand", () => {
+  it("does not trust an edited record", () => {
     for (const text of ["", "null", "[]", "{", '{"inputs":7}', '{"inputs":{"reprise.dev/fail-exit-codes":"x"}}']) {
       const object = plain().annotation(ANNOTATION.status, text).build();
       expect(create(object).kind).toBe("injected");

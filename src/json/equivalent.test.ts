@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { equivalent } from "./equivalent.ts";
 import type { Json } from "./types.ts";
 
-describe("what Kubernetes takes for the same", () => {
+describe("values that mean the same to Kubernetes", () => {
   it.each<[string, Json, Json]>([
     ["null and absent", { a: null }, {}],
     ["an empty list and absent", { tolerations: [] }, {}],
@@ -30,13 +30,13 @@ describe("what Kubernetes takes for the same", () => {
     expect(equivalent(b, a)).toBe(false);
   });
 
-  it("does not find fields that every JavaScript object has", () => {
+  it("ignore the inherited fields of JavaScript objects", () => {
     expect(equivalent({ constructor: 1 }, { a: 1 })).toBe(false);
     expect(equivalent(JSON.parse('{"__proto__":{"a":1}}'), {})).toBe(false);
     expect(equivalent(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}'))).toBe(true);
   });
 
-  it("takes nesting deeper than any object for different, and does not fall over", () => {
+  it("are never nested deeper than any Kubernetes object", () => {
     const deep = () => JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
     expect(equivalent(deep(), deep())).toBe(false);
   });

@@ -4,7 +4,7 @@
 // none of this. A literal comparison would see a change, and the generation would grow on every apply.
 
 import { quantityValue } from "./quantity.ts";
-import type { Json, JsonObject } from "./types.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "./types.ts";
 
 /** Structs that Go always encodes, and maps: empty means not set. Elsewhere `{}` has a meaning (emptyDir). */
 const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set([
@@ -19,9 +19,6 @@ const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set([
 ]);
 
 const QUANTITIES: ReadonlySet<string> = new Set(["limits", "requests"]);
-
-/** Deeper than any Kubernetes object. Below it only identical values are equal, so nesting cannot exhaust the stack. */
-const MAX_DEPTH = 200;
 
 export function equivalent(a: Json | undefined, b: Json | undefined): boolean {
   return same(a, b, "", 0);

@@ -12,7 +12,7 @@ function applied(before: JsonObject, patch: readonly PatchOperation[]): JsonObje
 }
 
 describe("a patch", () => {
-  it("is empty when nothing changed, shared or not", () => {
+  it("is empty if nothing changed, shared or not", () => {
     const object = jobSet().replicatedJob("workers").build();
     expect(createPatch(object, object)).toEqual([]);
     expect(createPatch(object, structuredClone(object))).toEqual([]);
@@ -41,7 +41,7 @@ describe("a patch", () => {
     expect(applied(before, patch)).toEqual(after);
   });
 
-  it("says nothing about the parts that injection shares", () => {
+  it("does not contain the parts that injection shares", () => {
     const object = jobSet()
       .replicatedJob("workers", { initContainers: [container("a"), container("b")], containers: [container("train")] })
       .build();
@@ -59,7 +59,7 @@ describe("a patch", () => {
     expect(createPatch(deep(1), deep(2))).toHaveLength(1);
   });
 
-  it("makes the one object out of the other, whatever they are", () => {
+  it("turns any object into any other", () => {
     const key = fc.constantFrom("a", "b", "a/b", "~", "", "constructor");
     const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
       tree: fc.oneof(

@@ -5,16 +5,12 @@
 //   (bench/patch.ts).
 // - Lists. fast-json-patch compares lists by index, so the agent in front of other initContainers rewrites all of them:
 //   comments in YAML would move, and integers beyond 2^53, rounded when they were read, would be written back.
-import type { Json, JsonObject } from "./types.ts";
+import { isObject } from "./edit.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "./types.ts";
 
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: Json }
   | { readonly op: "remove"; readonly path: string };
-
-/**
- * Deeper than any Kubernetes object. Below it a value is replaced as a whole, so that nesting cannot exhaust the stack.
- */
-const MAX_DEPTH = 200;
 
 /** Empty when nothing changed. */
 export function createPatch(before: JsonObject, after: JsonObject): PatchOperation[] {
@@ -25,7 +21,7 @@ export function createPatch(before: JsonObject, after: JsonObject): PatchOperati
 
 function compare(before: Json, after: Json, path: string, depth: number, into: PatchOperation[]): void {
   if (before === after) return;
-  const areMaps = isMap(before) && isMap(after);
+  const areMaps = isObject(before) && isObject(after);
   if (areMaps && depth < MAX_DEPTH) compareMaps(before, after, path, depth, into);
   else if (Array.isArray(before) && Array.isArray(after) && depth < MAX_DEPTH) {
     compareLists(before, after, path, depth, into);
@@ -78,8 +74,4 @@ function compareLists(
 
 function pointerToken(key: string): string {
   return key.includes("~") || key.includes("/") ? key.replaceAll("~", "~0").replaceAll("/", "~1") : key;
-}
-
-function isMap(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -27,7 +27,7 @@ describe("quantities", () => {
     },
   );
 
-  it("is no quantity when it is neither text nor number", () => {
+  it("are text or numbers", () => {
     for (const value of [null, undefined, true, [], {}]) expect(quantityValue(value)).toBeUndefined();
     expect(quantityValue("-1")).toBe(-1_000_000_000n);
   });

@@ -2,7 +2,7 @@
 import type { Json } from "./types.ts";
 
 /** Billionths are the finest unit that Kubernetes stores. */
-export type Billionths = bigint;
+type Billionths = bigint;
 
 const FORM = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2})?$/;
 

@@ -1,6 +1,6 @@
-// Exit-code classes as the rules that Kubernetes and JobSet understand. Pure.
-// A stored JobSet is recognised by comparing its rules with these: a release that compiles a class differently would
-// meet "field is immutable" on every live JobSet, so the shapes here must not change.
+// Compiles exit-code classes into the rules of Kubernetes and JobSet. Pure.
+// The rules of a stored JobSet are recognized by comparison with these. They must not change: a release that compiles a
+// class differently would get "field is immutable" on every live JobSet.
 import type { JsonObject } from "../json/types.ts";
 import type { ExitCodePolicy } from "./exit-codes.ts";
 
@@ -8,19 +8,21 @@ import type { ExitCodePolicy } from "./exit-codes.ts";
 export const MAX_RESTART_RULES = 20;
 export const MAX_POD_FAILURE_RULES = 20;
 
-/** JobSet wants ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ here: no dash. */
+/** JobSet requires ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$, which has no dash. */
 export const FAIL_JOB_SET_RULE = "repriseFailExitCodes";
 
 /**
- * The worker's rule: every failure restarts the Pod in place, but for the codes of a class. A code of a class matches
- * no rule of ours and meets the container's restartPolicy Never: the container stays down and its Pod fails. The Job
- * controller then looks at podFailurePolicy (fail) and else replaces the Pod (recreate).
+ * The rule of a worker: every failure restarts the Pod in place, except for the codes of a class. For these the
+ * container's restartPolicy Never applies: the container stays down and its Pod fails. The Job controller then applies
+ * podFailurePolicy (fail) or replaces the Pod (recreate).
  */
 export function workerRestartRule(policy: ExitCodePolicy): JsonObject {
   return restartAllUnless([0, ...policy.fail, ...policy.recreate].sort((a, b) => a - b));
 }
 
-/** The agent's rule. An agent that restarted alone would move to the next epoch while its workers run the old one. */
+/**
+ * The rule of the agent. An agent that restarts alone would move to the next epoch while its workers run the old one.
+ */
 export function agentRestartRule(): JsonObject {
   return restartAllUnless([0]);
 }
@@ -30,9 +32,9 @@ function restartAllUnless(codes: number[]): JsonObject {
 }
 
 /**
- * Rules for podFailurePolicy. The disruption comes first: a preempted worker may well die with a code of the fail class
- * (137, 143), and that is not its program's verdict. Codes are matched per worker by name, because an agent or another
- * sidecar that is shut down with the Pod has exit codes of its own.
+ * Rules for podFailurePolicy. Disruptions come first: a preempted worker may exit with a code of the fail class (137,
+ * 143) although its program did not fail. Each rule names a worker, because an agent or another sidecar that is shut
+ * down with the Pod has its own exit codes.
  */
 export function podFailureRules(policy: ExitCodePolicy, workers: readonly string[]): JsonObject[] {
   const disruption: JsonObject = {
@@ -47,7 +49,7 @@ export function podFailureRules(policy: ExitCodePolicy, workers: readonly string
   return [disruption, ...failures];
 }
 
-/** Makes the failed Job fail its JobSet; without it JobSet would recreate everything and try again. */
+/** Makes a failed Job fail its JobSet. Without it JobSet would recreate all Jobs and retry. */
 export function failJobSetRule(targets: readonly string[]): JsonObject {
   return {
     name: FAIL_JOB_SET_RULE,

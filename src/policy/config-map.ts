@@ -1,14 +1,11 @@
-// The ConfigMap that holds a namespace's failure policies, one per key, reduced to what a lookup needs. Pure. The texts
-// are read when a JobSet names them: one that is wrong must not take the others with it.
+// The ConfigMap with a namespace's failure policies, one per key, reduced to what a lookup needs. Pure. A policy is
+// parsed only when a JobSet names it: an invalid one must not affect the others.
 
 import { FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { asMap, asText, asTextMap } from "../json/fields.ts";
 import { MAX_DEFINITION_CHARS } from "./definition.ts";
 
-/**
- * With the limit of each text, 800 KiB at most of a ConfigMap that may have 1 MiB of small keys; nobody tells more
- * apart.
- */
+/** Bounds memory: with the limit of each text, at most 800 KiB per namespace. */
 const MAX_POLICIES = 100;
 
 export function isPolicyConfigMap(raw: unknown): boolean {
@@ -16,9 +13,7 @@ export function isPolicyConfigMap(raw: unknown): boolean {
   return kind === "ConfigMap" && apiVersion === "v1" && asText(asMap(metadata)["name"]) === FAILURE_POLICIES_CONFIG_MAP;
 }
 
-/**
- * The texts by policy name, in the order of the names. A text that is too long keeps just enough to be refused for it.
- */
+/** The texts by policy name, sorted by name. A text over the limit is cut, but stays long enough to be rejected. */
 export function readPolicyTexts(raw: unknown): ReadonlyMap<string, string> {
   const texts = Object.entries(asTextMap(asMap(raw)["data"])).sort(([a], [b]) => (a < b ? -1 : 1));
   return new Map(

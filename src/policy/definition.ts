@@ -1,5 +1,5 @@
-// One failure policy as somebody defined it, in the config file or in a ConfigMap: the two exit-code classes under
-// their field names. Pure. Codes are read exactly as in the annotations, and every mistake says what to write instead.
+// The definition of one failure policy, in the config file or in a ConfigMap: the two exit-code classes. Pure. Codes
+// are read exactly as in the annotations, and every problem comes with a fix.
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { nearest } from "../api/nearest.ts";
@@ -7,7 +7,7 @@ import { reasonOf } from "../errors.ts";
 import { type ExitCodePolicy, readClasses } from "./exit-codes.ts";
 
 export interface DefinitionProblem {
-  /** The field it is about; undefined when it is about the whole definition. */
+  /** Undefined for a problem of the whole definition. */
   readonly field: string | undefined;
   readonly problem: string;
   readonly fix: string;
@@ -18,13 +18,13 @@ export type Definition =
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
 const FIELDS = { fail: "failExitCodes", recreate: "recreateExitCodes" } as const;
-const EXAMPLE = 'write for example `recreateExitCodes: "80"`';
+const EXAMPLE = 'use a field such as `recreateExitCodes: "80"`';
 
-// YAML reads `failExitCodes: 78` as a number and `failExitCodes: 40-50` as text: both are taken.
+// YAML reads `failExitCodes: 78` as a number and `failExitCodes: 40-50` as text. Both are valid.
 const codes = z.union([z.string(), z.int().transform(String)]).nullish();
 const definition = z.strictObject({ [FIELDS.fail]: codes, [FIELDS.recreate]: codes });
 
-/** Two classes of the longest text that lists every code, and room for comments; a longer one is not read. */
+/** Fits two classes that list every code, and comments. A longer definition is not read. */
 export const MAX_DEFINITION_CHARS = 8_192;
 
 export function readDefinitionText(text: string): Definition {
@@ -37,7 +37,7 @@ export function readDefinitionText(text: string): Definition {
     if (error !== undefined) return wrong(undefined, `is not valid YAML: ${error.message.split("\n", 1)[0]}`, EXAMPLE);
     return readDefinition(document.toJS());
   } catch (error) {
-    // An alias may be unknown, or stand for too much, which only shows when the content is spelled out.
+    // Unknown aliases, and aliases that expand to too much, fail only here.
     return wrong(undefined, `is not valid YAML: ${reasonOf(error)}`, EXAMPLE);
   }
 }
@@ -66,7 +66,7 @@ function shapeProblems(issue: z.core.$ZodIssue): DefinitionProblem[] {
   const [field] = issue.path;
   return field === undefined
     ? [{ field: undefined, problem: `is not a map with ${FIELDS.fail} and ${FIELDS.recreate}`, fix: EXAMPLE }]
-    : [{ field: String(field), problem: "is not a list of exit codes in text", fix: 'write for example "40-50,137"' }];
+    : [{ field: String(field), problem: "is not a list of exit codes", fix: 'use a value such as "40-50,137"' }];
 }
 
 function wrong(field: string | undefined, problem: string, fix: string): Definition {

@@ -5,7 +5,7 @@ import { asList, asMap, asText } from "../json/fields.ts";
 /** Every exit code except 0. */
 export const FAILURE_CODES: readonly number[] = Array.from({ length: 255 }, (_, index) => index + 1);
 
-export type ExitActions = (code: number) => string | undefined;
+type ExitActions = (code: number) => string | undefined;
 
 /** The action for each code. Undefined where no rule matches and restartPolicy decides. */
 export function exitActions(restartPolicyRules: readonly unknown[]): ExitActions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../api/names.ts";
-import { parseExitCodePolicy, spell } from "./exit-codes.ts";
+import { formatCodes, parseExitCodePolicy } from "./exit-codes.ts";
 
 function fail(text: string) {
   return parseExitCodePolicy({ [ANNOTATION.failExitCodes]: text });
@@ -13,31 +13,31 @@ describe("exit-code classes", () => {
     [" 137 , 40 - 42 ", [40, 41, 42, 137]],
     ["255,1", [1, 255]],
     ["7-7", [7]],
-  ])("reads %j sorted", (text, codes) => {
+  ])("parse %j into sorted codes", (text, codes) => {
     expect(fail(text)).toEqual({ ok: true, policy: { fail: codes, recreate: [] } });
   });
 
-  it("has empty classes without annotations", () => {
+  it("are empty without annotations", () => {
     expect(parseExitCodePolicy({})).toEqual({ ok: true, policy: { fail: [], recreate: [] } });
   });
 
   it.each([
-    ["", "is empty; write codes and ranges"],
+    ["", "is empty; list codes and ranges"],
     ["40,,50", '"40,,50" has nothing on one side of a comma'],
     ["40,", '"40," has nothing on one side of a comma'],
-    ["0", '"0" names 0, which is success'],
-    ["0-5", '"0-5" names 0'],
+    ["0", '"0" contains 0, which is success'],
+    ["0-5", '"0-5" contains 0'],
     ["256", '"256" goes beyond 255'],
     ["250-300", '"250-300" goes beyond 255'],
-    ["50-40", 'reversed range; write "40-50"'],
-    ["40,40", '"40" repeats 40, which "40" already names'],
-    ["40-50,45", '"45" repeats 45, which "40-50" already names'],
+    ["50-40", 'reversed range; use "40-50"'],
+    ["40,40", '"40" repeats 40, which "40" already contains'],
+    ["40-50,45", '"45" repeats 45, which "40-50" already contains'],
     ["forty", '"forty" is not an exit code or a range'],
     ["-1", '"-1" is not an exit code'],
     ["1.5", '"1.5" is not an exit code'],
     ["1e2", '"1e2" is not an exit code'],
     ["99999999999999999999", "is not an exit code"],
-  ])("refuses %j and says why", (text, reason) => {
+  ])("reject %j with the reason", (text, reason) => {
     const parsed = fail(text);
     expect(parsed.ok).toBe(false);
     if (parsed.ok) return;
@@ -46,7 +46,7 @@ describe("exit-code classes", () => {
     expect(parsed.errors[0]?.message).toContain(reason);
   });
 
-  it("refuses a code in both classes and names all of them", () => {
+  it("reject a code in both classes and list all such codes", () => {
     const parsed = parseExitCodePolicy({
       [ANNOTATION.failExitCodes]: "40-50,137",
       [ANNOTATION.recreateExitCodes]: "48-52,137",
@@ -56,27 +56,27 @@ describe("exit-code classes", () => {
     ]);
   });
 
-  it("takes 254 codes and not 255, because the workers' rule also needs 0", () => {
+  it("may hold 254 codes and not 255, because the rule of the workers also needs 0", () => {
     expect(fail("1-254").ok).toBe(true);
     const parsed = parseExitCodePolicy({
       [ANNOTATION.failExitCodes]: "1-200",
       [ANNOTATION.recreateExitCodes]: "201-255",
     });
-    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("255 codes are in a class");
+    expect(parsed.ok ? "" : parsed.errors[0]?.message).toContain("the classes have 255 codes");
   });
 
-  it("answers hostile text without reading all of it", () => {
+  it("reject hostile text without reading all of it", () => {
     expect(fail("1,".repeat(100_000)).ok).toBe(false);
     expect(parseExitCodePolicy({ [ANNOTATION.failExitCodes]: 137 }).ok).toBe(false);
   });
 
-  it("reports what is wrong with each annotation", () => {
+  it("report the errors of both annotations", () => {
     const parsed = parseExitCodePolicy({ [ANNOTATION.failExitCodes]: "x", [ANNOTATION.recreateExitCodes]: "y" });
     expect(parsed.ok ? 0 : parsed.errors.length).toBe(2);
   });
 
-  it("spells runs as ranges", () => {
-    expect(spell([1, 2, 3, 7, 9, 10])).toBe("1-3,7,9-10");
-    expect(spell([])).toBe("");
+  it("print consecutive codes as ranges", () => {
+    expect(formatCodes([1, 2, 3, 7, 9, 10])).toBe("1-3,7,9-10");
+    expect(formatCodes([])).toBe("");
   });
 });

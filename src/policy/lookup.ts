@@ -1,28 +1,28 @@
-// Where a failure policy's name leads. A policy of the JobSet's own namespace comes before one of the install: whoever
-// is nearer to the job knows its exit codes better. Pure: what the ConfigMaps hold is handed in by the shell.
+// Looks up failure policies by name. A policy of the JobSet's namespace overrides one of the config file: its users
+// know the exit codes of their jobs best. Pure: the shell passes in the content of the ConfigMaps.
 import { FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { type DefinitionProblem, readDefinitionText } from "./definition.ts";
 import type { ExitCodePolicy } from "./exit-codes.ts";
 
 export type PolicyAnswer =
   | { readonly kind: "found"; readonly policy: ExitCodePolicy }
-  /** `places` is where it was looked for. */
+  /** `places`: where the lookup searched. */
   | { readonly kind: "unknown"; readonly places: string; readonly known: readonly string[] }
   | { readonly kind: "invalid"; readonly place: string; readonly problems: readonly DefinitionProblem[] }
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** Pure for its caller: it only looks at what is already known. */
+/** Reads only what is already known. */
 export type PolicyLookup = (namespace: string, name: string) => PolicyAnswer;
 
-/** What is known of one namespace's ConfigMap: its texts by name, none when there is no such ConfigMap. */
+/** The ConfigMap of one namespace: its texts by name, empty if there is no such ConfigMap. */
 export type NamespacePolicies =
   | { readonly kind: "known"; readonly texts: ReadonlyMap<string, string> }
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export interface PolicySources {
-  /** Left out where ConfigMaps are not read at all. */
+interface PolicySources {
+  /** Absent where ConfigMaps are not read. */
   readonly namespaced?: (namespace: string) => NamespacePolicies;
-  /** Those of the config file. */
+  /** The policies of the config file. */
   readonly configured: ReadonlyMap<string, ExitCodePolicy>;
 }
 

@@ -34,34 +34,35 @@ describe("a named failure policy", () => {
     expect(resolve(NAMED)).toEqual({ ok: true, policy: { fail: [78], recreate: [80, 214] } });
   });
 
-  it("of the namespace comes before one of the config file", () => {
+  it("of the namespace overrides one of the config file", () => {
     expect(resolve(NAMED, { "cuda-default": "recreateExitCodes: 9" })).toEqual({
       ok: true,
       policy: { fail: [], recreate: [9] },
     });
   });
 
-  it("is joined by the codes of the annotations beside it", () => {
+  it("is merged with the exit-code annotations", () => {
     const annotations = { ...NAMED, [ANNOTATION.failExitCodes]: "40-41,78" };
     expect(resolve(annotations)).toEqual({ ok: true, policy: { fail: [40, 41, 78], recreate: [80, 214] } });
   });
 
-  it("refuses an annotation that puts one of its codes into the other class", () => {
+  it("rejects an annotation that moves one of its codes to the other class", () => {
     expect(messages({ ...NAMED, [ANNOTATION.failExitCodes]: "79-81" })).toEqual([
-      `metadata.annotations[${ANNOTATION.failExitCodes}]: 80 is in the recreate class of failure policy "cuda-default", and a code ` +
-        "belongs to one class only; remove it here, or replace reprise.dev/failure-policy by annotations of your own",
+      `metadata.annotations[${ANNOTATION.failExitCodes}]: 80 is in the recreate class of failure policy ` +
+        '"cuda-default", and a code belongs to only one class; remove it here, or remove reprise.dev/failure-policy ' +
+        "and list all codes in annotations",
     ]);
   });
 
-  it("leaves a code to the restart in place", () => {
+  it("must leave a code for restarts in place", () => {
     expect(messages({ [ANNOTATION.failurePolicy]: "everything", [ANNOTATION.recreateExitCodes]: "255" })).toEqual([
-      expect.stringContaining("names 255 codes together with the annotations beside it"),
+      expect.stringContaining("has 255 codes together with the exit-code annotations"),
     ]);
   });
 
-  it("that nobody defined is refused with the nearest name", () => {
+  it("that is not defined is rejected with the most similar name", () => {
     expect(messages({ [ANNOTATION.failurePolicy]: "cuda-defaults" })).toEqual([
-      `${AT_NAME}: "cuda-defaults" is not a failure policy of ConfigMap reprise-failure-policies of namespace team or the ` +
+      `${AT_NAME}: "cuda-defaults" is not defined in ConfigMap reprise-failure-policies of namespace team or the ` +
         'config file; did you mean "cuda-default"?',
     ]);
     expect(messages({ [ANNOTATION.failurePolicy]: "x" }, { mine: "failExitCodes: 1" })).toEqual([
@@ -69,24 +70,24 @@ describe("a named failure policy", () => {
     ]);
   });
 
-  it("that is malformed is refused with its place, and never replaced by one of the same name", () => {
+  it("that is malformed is rejected with its place, and never replaced by one of the same name", () => {
     expect(messages(NAMED, { "cuda-default": "failExitCodes: 300" })).toEqual([
-      `${AT_NAME}: "cuda-default" is not usable: in ConfigMap reprise-failure-policies of namespace team, key cuda-default, ` +
-        'failExitCodes "300" goes beyond 255, the largest exit code; lower it',
+      `${AT_NAME}: "cuda-default" is not valid: in ConfigMap reprise-failure-policies of namespace team, key ` +
+        'cuda-default, failExitCodes "300" goes beyond 255, the largest exit code; use codes from 1 to 255',
     ]);
   });
 
-  it("does not depend on the others of its ConfigMap", () => {
+  it("does not depend on the other policies of its ConfigMap", () => {
     expect(resolve(NAMED, { broken: "][" })).toMatchObject({ ok: true });
   });
 
-  it("cannot be empty", () => {
+  it("must have a name", () => {
     expect(messages({ [ANNOTATION.failurePolicy]: " " })).toEqual([
-      `${AT_NAME}: names no failure policy; write a name such as "cuda-default", or remove the annotation`,
+      `${AT_NAME}: names no failure policy; use a name such as "cuda-default", or remove the annotation`,
     ]);
   });
 
-  it("is refused while the policies of namespaces are not known", () => {
+  it("is rejected while the policies of namespaces are unknown", () => {
     const namespaced = (): NamespacePolicies => ({ kind: "unavailable", reason: "not listed yet; try again" });
     const find = createPolicyLookup({ configured: CONFIGURED, namespaced });
     const resolved = resolveExitCodes(NAMED, (name) => find("team", name));

@@ -1,15 +1,15 @@
-// The exit-code classes of one JobSet: those of the failure policy that it names together with those in its own
-// annotations. Pure.
-import type { Finding } from "../api/admission.ts";
+// The exit-code classes of one JobSet: its named failure policy merged with its exit-code annotations. Pure.
+import { annotationPath, type Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
+import { quoted } from "../json/brief.ts";
 import {
   ANNOTATION_OF,
   type ExitCodePolicy,
+  formatCodes,
   MAX_CODES,
   type ParsedPolicy,
   parseExitCodePolicy,
-  spell,
 } from "./exit-codes.ts";
 import type { PolicyAnswer } from "./lookup.ts";
 
@@ -17,8 +17,8 @@ const CLASSES = ["fail", "recreate"] as const;
 const OTHER = { fail: "recreate", recreate: "fail" } as const;
 
 /**
- * Annotations add codes to those of the policy. A code that the policy puts into the other class is refused: whether
- * the author of the annotation knows what the policy says cannot be seen from here, and a wrong guess fails a JobSet.
+ * Annotations add codes to the policy. A code that the policy has in the other class is an error: its author may not
+ * know the policy, and a wrong guess fails a JobSet.
  */
 export function resolveExitCodes(
   annotations: Readonly<Record<string, unknown>>,
@@ -36,22 +36,22 @@ export function resolveExitCodes(
 
 function namedPolicy(name: string, find: (name: string) => PolicyAnswer): ParsedPolicy {
   if (name.trim() === "") {
-    return refused('names no failure policy; write a name such as "cuda-default", or remove the annotation');
+    return refused('names no failure policy; use a name such as "cuda-default", or remove the annotation');
   }
   const answer = find(name);
-  const shown = JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name);
+  const shown = quoted(name);
   switch (answer.kind) {
     case "found":
       return { ok: true, policy: answer.policy };
     case "unknown": {
       const fix = suggestion(name, answer.known) ?? "define it there, or remove the annotation";
-      return refused(`${shown} is not a failure policy of ${answer.places}; ${fix}`);
+      return refused(`${shown} is not defined in ${answer.places}; ${fix}`);
     }
     case "invalid":
       return refused(
         ...answer.problems.map(({ field, problem, fix }) => {
           const subject = field === undefined ? "it" : field;
-          return `${shown} is not usable: in ${answer.place}, ${subject} ${problem}; ${fix}`;
+          return `${shown} is not valid: in ${answer.place}, ${subject} ${problem}; ${fix}`;
         }),
       );
     case "unavailable":
@@ -64,17 +64,17 @@ function merged(own: ExitCodePolicy, named: ExitCodePolicy, name: string): Parse
     const shared = own[of].filter((code) => named[OTHER[of]].includes(code));
     if (shared.length === 0) return [];
     const message =
-      `${spell(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to one class only; ` +
-      `remove it here, or replace ${ANNOTATION.failurePolicy} by annotations of your own`;
-    return [{ rule: RULE, path: `metadata.annotations[${ANNOTATION_OF[of]}]`, message }];
+      `${formatCodes(shared)} is in the ${OTHER[of]} class of failure policy "${name}", and a code belongs to only ` +
+      `one class; remove it here, or remove ${ANNOTATION.failurePolicy} and list all codes in annotations`;
+    return [{ rule: RULE, path: annotationPath(ANNOTATION_OF[of]), message }];
   });
   if (errors.length > 0) return { ok: false, errors };
   const policy = { fail: union(own.fail, named.fail), recreate: union(own.recreate, named.recreate) };
   const count = policy.fail.length + policy.recreate.length;
   if (count <= MAX_CODES) return { ok: true, policy };
   return refused(
-    `names ${count} codes together with the annotations beside it, and Kubernetes takes ${MAX_CODES} beside 0 in one rule; ` +
-      "leave at least one code to the restart in place",
+    `has ${count} codes together with the exit-code annotations, and Kubernetes allows ${MAX_CODES} besides 0 in one ` +
+      "rule; leave at least one code for restarts in place",
   );
 }
 
@@ -84,10 +84,7 @@ function union(a: readonly number[], b: readonly number[]): readonly number[] {
 
 const RULE = "failure-policy";
 
-/** What a ConfigMap key can hold, and more than a screen line. */
-const MAX_SHOWN = 60;
-
 function refused(...messages: readonly string[]): { readonly ok: false; readonly errors: readonly Finding[] } {
-  const path = `metadata.annotations[${ANNOTATION.failurePolicy}]`;
+  const path = annotationPath(ANNOTATION.failurePolicy);
   return { ok: false, errors: messages.map((message) => ({ rule: RULE, path, message })) };
 }

@@ -6,7 +6,7 @@ import { isInjected } from "../inject/stored/is-injected.ts";
 import { objectAt } from "../json/edit.ts";
 import { validate } from "./validate.ts";
 
-export interface Preview {
+interface Preview {
   readonly verdict: Verdict;
   /** The warnings of injection itself. */
   readonly warnings: readonly Finding[];

@@ -36,7 +36,7 @@ function names(findings: readonly { readonly rule: string }[]): string[] {
 }
 
 describe("a new JobSet", () => {
-  it("that was injected is allowed, and every rule has a verdict", () => {
+  it("that is injected is allowed, and every rule has a verdict", () => {
     const verdict = onCreate(injected(create(plain().build())));
     expect(verdict).toMatchObject({ allowed: true, errors: [], warnings: [] });
     expect(names(verdict.results)).toEqual(RULES.map(({ name }) => name));
@@ -47,7 +47,7 @@ describe("a new JobSet", () => {
     expect({ allowed, warnings: names(warnings) }).toEqual({ allowed: true, warnings: ["injected"] });
   });
 
-  it("that the mutating webhook missed is refused all the same for a mistake in it", () => {
+  it("that the mutating webhook missed is still rejected for an error", () => {
     const { allowed, errors, warnings } = onCreate(plain().annotation(ANNOTATION.failExitCodes, "0").build());
     expect({ allowed, errors: names(errors), warnings }).toEqual({
       allowed: false,
@@ -56,19 +56,19 @@ describe("a new JobSet", () => {
     });
   });
 
-  it("is told all of its mistakes at once", () => {
+  it("gets all of its errors at once", () => {
     const object = plain().annotation(ANNOTATION.failExitCodes, "x").annotation(ANNOTATION.maxRestarts, "-1").build();
     expect(names(onCreate(object).errors)).toEqual(["exit-codes", "max-restarts"]);
   });
 
-  it("that opted out is not looked at, but for annotations that have no effect", () => {
+  it("that opted out is checked only for annotations without effect", () => {
     const object = plain().annotation(ANNOTATION.inject, "false").annotation("reprise.dev/max-restart", "x").build();
     const { allowed, warnings, results } = onCreate(object);
     expect({ allowed, warnings: names(warnings) }).toEqual({ allowed: true, warnings: ["unknown-annotations"] });
     expect(results.filter(({ verdict }) => verdict === "not-applicable").length).toBe(RULES.length - 2);
   });
 
-  it("copied with other annotations, past the mutating webhook, is not taken for what they say", () => {
+  it("that is a copy with other annotations and bypassed the mutating webhook is rejected", () => {
     const copy = changed(
       injected(create(plain().build())),
       ["metadata", "annotations", ANNOTATION.failExitCodes],
@@ -79,17 +79,17 @@ describe("a new JobSet", () => {
 });
 
 describe("an update", () => {
-  it("that repeats the user's file is allowed without a word", () => {
+  it("with the unchanged file is allowed without warnings", () => {
     const applied = injected(update(plain().build(), live));
     expect(onUpdate(applied, live)).toMatchObject({ allowed: true, errors: [], warnings: [] });
   });
 
-  it("is refused for what it breaks", () => {
+  it("is rejected for a new error", () => {
     const { allowed, errors } = onUpdate(changed(live, [...POD, "metadata", "labels"], {}), live);
     expect({ allowed, errors: names(errors) }).toEqual({ allowed: false, errors: ["injection-metadata"] });
   });
 
-  it("is not refused for what the stored object already had, which becomes a warning", () => {
+  it("is not rejected for an error of the stored object, which becomes a warning", () => {
     const old = changed(live, [...AGENT_AT, "restartPolicyRules"], []);
     const { allowed, errors, warnings } = onUpdate(changed(old, ["metadata", "labels", "team"], "a"), old);
     expect({ allowed, errors, warnings: names(warnings) }).toEqual({
@@ -99,20 +99,20 @@ describe("an update", () => {
     });
   });
 
-  it("that turns one wrong value into another is refused", () => {
+  it("that changes one invalid value into another is rejected", () => {
     const having = (value: string) => changed(live, ["metadata", "annotations", ANNOTATION.maxRestarts], value);
     expect(onUpdate(having("many"), having("many")).allowed).toBe(true);
     expect(onUpdate(having("some"), having("many")).allowed).toBe(false);
   });
 
-  it("does not repeat a warning that was said on creation", () => {
+  it("does not repeat the warnings of the creation", () => {
     const old = changed(live, ["spec", "failurePolicy", "maxRestarts"], 0);
     const { warnings, results } = onUpdate(old, old);
     expect(warnings).toEqual([]);
     expect(results.find(({ rule }) => rule === "restart-budget")).toMatchObject({ verdict: "warning" });
   });
 
-  it("of annotations that shape the template is measured by what was injected, not by what they say now", () => {
+  it("of annotations is checked against the inputs of the injection, not against the new values", () => {
     const { allowed, errors } = onUpdate(
       changed(live, ["metadata", "annotations", ANNOTATION.failExitCodes], "42"),
       live,
@@ -120,29 +120,29 @@ describe("an update", () => {
     expect({ allowed, errors }).toEqual({ allowed: true, errors: [] });
   });
 
-  it("that turns the toggle off still may not break what runs", () => {
+  it("that turns injection off may still not break a running JobSet", () => {
     const off = changed(live, ["metadata", "annotations", ANNOTATION.inject], "false");
     expect(onUpdate(off, live).allowed).toBe(true);
     expect(onUpdate(changed(off, ["metadata", "labels", LABEL.injected], "false"), live).allowed).toBe(false);
   });
 
-  it("of a JobSet that was created without injection is left alone", () => {
+  it("of a JobSet that was created without injection is not checked", () => {
     const old = plain().annotation(ANNOTATION.maxRestarts, "many").build();
     expect(onUpdate(old, old)).toMatchObject({ allowed: true, errors: [], warnings: [] });
   });
 
-  it("that removes a finalizer from a JobSet being deleted is never refused, whatever is in it", () => {
+  it("that removes a finalizer from a JobSet being deleted is never rejected", () => {
     const deleted = changed(live, ["metadata", "deletionTimestamp"], "2030-01-01T00:00:00Z");
     const wreck = changed(deleted, ["spec", "replicatedJobs"], []);
     expect(onUpdate(wreck, deleted)).toMatchObject({ allowed: true, errors: [], warnings: [] });
   });
 });
 
-describe("what injection accepts and makes", () => {
+describe("the result of injection", () => {
   /** About values that injection passes on as they are. They are the user's, and nothing that injection did. */
   const USERS = ["max-restarts", "escalate-after", "force-delete", "value-limit", "token-private"];
 
-  test("is never refused for what injection did, however odd the JobSet", SLOW, () => {
+  test("is never rejected for the additions, for any JobSet", SLOW, () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const random = new RandomJobSet(seed);
@@ -222,7 +222,7 @@ describe("what injection accepts and makes", () => {
       return builder.build();
     });
 
-  test("has no errors at all where every value is one that its annotation takes", SLOW, () => {
+  test("has no errors if all annotations are valid", SLOW, () => {
     let accepted = 0;
     fc.assert(
       fc.property(wellFormed, (object) => {
@@ -239,7 +239,7 @@ describe("what injection accepts and makes", () => {
   });
 });
 
-test("nothing makes it throw, and a verdict is allowed exactly when it has no error", SLOW, () => {
+test("never makes validation throw, and is allowed exactly if it has no error", SLOW, () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), fc.dictionary(fc.string(), fc.jsonValue()), (seed, other, junk) => {
       const objects: JsonObject[] = [new RandomJobSet(seed).build(), JSON.parse(JSON.stringify(junk))];
@@ -259,7 +259,7 @@ test("nothing makes it throw, and a verdict is allowed exactly when it has no er
   );
 });
 
-test("a preview injects first, and of a refused JobSet still judges what it can", () => {
+test("a preview injects first, and runs the remaining rules on a rejected JobSet", () => {
   const request = { namespace: "default", config: settings };
   expect(preview({ ...request, object: plain().build() })).toMatchObject({ verdict: { allowed: true, warnings: [] } });
   const object = plain().annotation(ANNOTATION.failExitCodes, "0").annotation(ANNOTATION.maxRestarts, "0").build();
@@ -270,7 +270,7 @@ test("a preview injects first, and of a refused JobSet still judges what it can"
   });
 });
 
-test("the work grows with the size of a JobSet and not with its square", SLOW, () => {
+test("the time of validation grows linearly with the size of a JobSet", SLOW, () => {
   const builder = jobSet().spec({ failurePolicy: { maxRestarts: 1 } });
   for (let index = 0; index < 10_000; index++) builder.replicatedJob(`w${index}`);
   const object = injected(create(builder.build()));

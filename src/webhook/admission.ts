@@ -1,14 +1,14 @@
-// Between the wire and the pure cores: asks a core, turns its decision into a response, counts and logs it.
-// No call to the API server and no side effect on the cluster, so a dry run needs no special path.
+// Connects the HTTP server with the pure cores: calls a core, builds the response, counts and logs it.
+// It never calls the API server and has no side effects on the cluster, so a dry run needs no special handling.
 import type { Finding, InjectionOutcome, SkipReason, Verdict } from "../api/admission.ts";
 import type { PatchOperation } from "../json/patch.ts";
 import type { JsonObject } from "../json/types.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Outcome, WebhookMetrics, WebhookName } from "./metrics.ts";
-import { type AdmissionResponse, allow, nameOf, refuse } from "./response.ts";
+import { type AdmissionResponse, allow, objectName, refuse } from "./response.ts";
 import type { AdmissionRequest } from "./review.ts";
 
-/** A JobSet on its way into the cluster, as the cores see it. They must not change the objects. */
+/** An admission request as the cores see it. They must not mutate the objects. */
 export interface JobSetRequest {
   readonly operation: "CREATE" | "UPDATE";
   readonly namespace: string;
@@ -16,20 +16,20 @@ export interface JobSetRequest {
   readonly oldObject?: JsonObject;
 }
 
-/** The decisions behind the two endpoints. Pure functions: same request, same answer. */
+/** The pure functions behind the two endpoints. */
 export interface Cores {
   inject(request: JobSetRequest): InjectionOutcome;
-  /** The operations that turn `before` into `after`; none when they are equal. */
+  /** The operations that turn `before` into `after`. Empty if they are equal. */
   patch(before: JsonObject, after: JsonObject): readonly PatchOperation[];
   validate(request: JobSetRequest): Verdict;
 }
 
-/** What a request must wait for before it can be decided; undefined for nearly every one. */
+/** What a request must wait for. Undefined for nearly every request. */
 export type Pending = (request: AdmissionRequest) => Promise<void> | undefined;
 
 export interface Admission {
   mutate(request: AdmissionRequest): AdmissionResponse | Promise<AdmissionResponse>;
-  /** Throws only when the validation core has a defect. */
+  /** Throws only if the validation core has a bug. */
   validate(request: AdmissionRequest): AdmissionResponse;
 }
 
@@ -41,7 +41,7 @@ interface Decision {
 const INTERNAL_ERROR: Finding = {
   rule: "internal-error",
   path: "",
-  message: "internal error, this JobSet was not changed and will not restart in place; see the webhook's log",
+  message: "internal error: this JobSet was not injected and will not restart in place; see the log of the webhook",
 };
 
 export function createAdmission(
@@ -53,9 +53,9 @@ export function createAdmission(
   const record = (webhook: WebhookName, request: AdmissionRequest, outcome: Outcome, defect?: unknown) => {
     metrics.answered(webhook, request.operation, outcome);
     const { uid, operation, namespace, dryRun } = request;
-    // Never the object itself: it may be megabytes, and its env may hold secrets.
-    const line = { webhook, operation, namespace, name: nameOf(request), uid, dryRun, ...outcome };
-    if (defect === undefined) log[isNews(outcome) ? "info" : "debug"](line, "admission");
+    // Never log the object: it may have megabytes, and its env may contain secrets.
+    const line = { webhook, operation, namespace, name: objectName(request), uid, dryRun, ...outcome };
+    if (defect === undefined) log[hasEffect(outcome) ? "info" : "debug"](line, "admission");
     else log.error({ ...line, err: defect, stack: stackOf(defect) }, "admission failed");
   };
 
@@ -65,8 +65,8 @@ export function createAdmission(
       record("mutate", request, outcome);
       return response;
     } catch (error) {
-      // Injection fails open: a plain JobSet that runs is better than one that a defect of ours keeps out. The
-      // warning tells its owner, and /validate still looks at the final state.
+      // Injection fails open: a bug in reprise must not block a training job. The user gets a warning, and /validate
+      // still checks the final state.
       record("mutate", request, { outcome: "failed" }, error);
       return allow(request, { outcome: "failed" }, [INTERNAL_ERROR]);
     }
@@ -80,8 +80,8 @@ export function createAdmission(
         record("validate", request, outcome);
         return response;
       } catch (error) {
-        // Whether an unchecked JobSet may pass is the operator's choice, and failurePolicy is where it is made: the
-        // error goes on to become an HTTP 500, which the API server treats as that field says.
+        // The operator decides with failurePolicy whether an unchecked JobSet is allowed: the error becomes an HTTP
+        // 500, which the API server handles according to that field.
         record("validate", request, { outcome: "failed" }, error);
         throw error;
       }
@@ -115,7 +115,7 @@ function validate(cores: Cores, request: AdmissionRequest): Decision {
     : { response: refuse(request, verdict.errors, verdict.warnings), outcome: { outcome: "refused" } };
 }
 
-/** The request as the cores take it, or why there is nothing for them to decide. */
+/** The request for the cores, or the reason to skip it. */
 function jobSetRequest(request: AdmissionRequest): JobSetRequest | SkipReason {
   const { operation, namespace, object, oldObject } = request;
   if (operation !== "CREATE" && operation !== "UPDATE") return "operation-not-handled";
@@ -130,14 +130,14 @@ function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly 
   };
 }
 
-/** At info only what changed something for a user; the rest would be a line for every apply of every JobSet. */
-function isNews(outcome: Outcome): boolean {
+/** Logged at info: what has an effect for the user. The rest would be a line for every apply of every JobSet. */
+function hasEffect(outcome: Outcome): boolean {
   if (outcome.outcome === "skipped")
     return outcome.reason === "kubernetes-too-old" || outcome.reason === "jobset-prunes-fields";
   return outcome.outcome === "injected" || outcome.outcome === "refused";
 }
 
-/** The log leaves stacks out for those who only run reprise; a defect here is for those who mend it. */
+/** Users of reprise do not need stack traces, but this is a bug that its developers have to fix. */
 function stackOf(defect: unknown): string | undefined {
   return defect instanceof Error ? defect.stack : undefined;
 }

@@ -20,7 +20,7 @@ test("line breaks and control characters become spaces, because the API server d
   expect(boundWarnings([warning("a\nb\u0000\u001b[31mc")])).toEqual(["reprise: a b [31mc"]);
 });
 
-test("many warnings stay within half of what the API server passes on, and the rest is counted", () => {
+test("many warnings stay within half of the API server's limit, and the rest is counted", () => {
   const bounded = boundWarnings(Array.from({ length: 100 }, (_, index) => warning(`${index} ${"x".repeat(300)}`)));
   expect(bounded.join("").length).toBeLessThanOrEqual(2_048);
   expect(bounded.at(-1)).toBe(
@@ -28,7 +28,7 @@ test("many warnings stay within half of what the API server passes on, and the r
   );
 });
 
-test("warnings that just fit are all there", () => {
+test("warnings that exactly fit the limit are all kept", () => {
   const eight = Array.from({ length: 8 }, () => warning("x".repeat(247)));
   expect(boundWarnings(eight).join("").length).toBe(2_048);
 });

@@ -1,22 +1,22 @@
-// Makes admission warnings fit what the API server passes on to the user. Pure.
+// Fits admission warnings into the limits of the API server. Pure.
 
 import { type Finding, findingText } from "../api/admission.ts";
 
-/** Kubernetes asks for at most 256 characters each, and may cut what is longer. */
+/** Kubernetes recommends at most 256 characters per warning and may cut longer ones. */
 const MAX_WARNING_CHARS = 256;
 
 /**
- * Above 4096 characters over all webhooks of one request the API server cuts every warning to 256 and then drops some.
- * Half of that leaves room for JobSet's own webhooks, and for our other one.
+ * Above 4096 characters from all webhooks of a request, the API server cuts every warning to 256 and then drops some.
+ * Half of that leaves room for JobSet's webhooks and for our other one.
  */
 const MAX_TOTAL_CHARS = 2_048;
 
 const PREFIX = "reprise: ";
 
-/** Room kept for the line that counts what was left out. */
+/** Room for the line that counts the omitted warnings. */
 const LEFT_OUT_CHARS = 80;
 
-/** The warnings as they go on the wire: prefixed, printable, each and all together within the limits. */
+/** The warnings as text: prefixed, printable and within the limits. */
 export function boundWarnings(warnings: readonly Finding[]): string[] {
   const bounded: string[] = [];
   let total = 0;
@@ -33,13 +33,13 @@ export function boundWarnings(warnings: readonly Finding[]): string[] {
   return bounded;
 }
 
-/** A warning travels in an HTTP header: the API server drops one that has a control character in it. */
+/** Warnings are HTTP headers: the API server drops one that contains a control character. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ");
 }
 
 function cut(text: string): string {
   if (text.length <= MAX_WARNING_CHARS) return text;
-  // A cut between the halves of a surrogate pair would leave text that is not valid UTF-8.
+  // A cut inside a surrogate pair would give invalid UTF-8.
   return `${text.slice(0, MAX_WARNING_CHARS - 1).replace(/[\uD800-\uDBFF]$/u, "")}…`;
 }

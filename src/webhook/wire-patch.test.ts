@@ -28,7 +28,7 @@ function applied(before: JsonObject, after: JsonObject): JsonObject {
   return jsonPatch.applyPatch(structuredClone(before), operations, true, true, false).newDocument;
 }
 
-test("what injection puts into the replicatedJobs is one operation", () => {
+test("all additions to the replicatedJobs are one operation", () => {
   expect(inList(twoJobs())).toEqual([LIST]);
 });
 
@@ -50,7 +50,7 @@ test("a single change deep in the list stays a small operation", () => {
   expect(createWirePatch(before, renamed).map(({ path }) => path)).toEqual([`${LIST}/0/name`]);
 });
 
-test("a number that reading has rounded is never written back", () => {
+test("a number that was rounded when it was read is never written back", () => {
   // 9007199254740993 as it arrives here.
   const object = twoJobs({ securityContext: { runAsUser: 2 ** 53 } });
   expect(inList(object)).not.toContain(LIST);
@@ -63,13 +63,13 @@ test("a rounded number behind the injected agent is not written back either", ()
   expect(JSON.stringify(createWirePatch(object, injected(create(object))))).not.toContain("runAsUser");
 });
 
-test("what a user nested deeper than any Kubernetes object is left alone", () => {
+test("values nested deeper than any Kubernetes object are not touched", () => {
   let nested: Json = {};
   for (let depth = 0; depth < 1_000; depth++) nested = [nested];
   expect(inList(twoJobs({ fieldOfTheFuture: nested }))).not.toContain(LIST);
 });
 
-test("the patch always gives what injection made, for hundreds of JobSets at random", () => {
+test("the patch always gives the result of injection, for hundreds of random JobSets", () => {
   let compared = 0;
   for (let seed = 0; compared < 200; seed++) {
     const object: JsonObject = JSON.parse(JSON.stringify(new RandomJobSet(seed).build()));

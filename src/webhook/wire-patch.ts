@@ -7,12 +7,9 @@
 
 import { asMap } from "../json/fields.ts";
 import { createPatch, type PatchOperation } from "../json/patch.ts";
-import type { Json, JsonObject } from "../json/types.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "../json/types.ts";
 
 const LIST = "/spec/replicatedJobs";
-
-/** Deeper than any Kubernetes object. Small operations leave deeper values untouched. */
-const MAX_DEPTH = 200;
 
 /** Turns `before` into `after`. Empty when nothing changed. */
 export function createWirePatch(before: JsonObject, after: JsonObject): readonly PatchOperation[] {

@@ -39,7 +39,7 @@ export function checkInvariants(object: JsonObject, storable: boolean): Injectio
   return outcome;
 }
 
-/** The patch, applied by somebody else's code, makes the outcome. */
+/** The patch, applied by another implementation, gives the outcome. */
 export function checkPatch(object: JsonObject, outcome: InjectionOutcome): void {
   if (outcome.kind !== "injected") return;
   const patch = createPatch(object, outcome.object);

@@ -1,5 +1,5 @@
-// What a cluster makes of an injected JobSet before it is stored: the CRD's defaults, those of JobSet's own webhook, and
-// the traces that a pass through Go structs leaves. Clients that send their file again send none of it.
+// What the cluster adds to an injected JobSet before it is stored: the defaults of the CRD and of JobSet's webhook, and
+// the empty structs of Go's encoding. A client that applies its file again sends none of it.
 
 import { isObject, listAt, objectAt } from "../../src/json/edit.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";

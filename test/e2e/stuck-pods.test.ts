@@ -130,7 +130,7 @@ describe("a node is lost for long", () => {
     const status = await reprise("status", "plain", "-n", "training");
     expect(status).toMatch(
       new RegExp(
-        `waiting for Pod ${lost?.name} to terminate \\(Terminating since \\d\\S+ on node node-2: unreachable\\)`,
+        `waiting for Pod ${lost?.name} to terminate \\(terminating for \\d\\S+ on node node-2: unreachable\\)`,
       ),
     );
     expect(status).toContain(`kubectl delete pod -n training ${lost?.name} --force --grace-period=0`);

@@ -94,7 +94,7 @@ test("every install has cuda-default, and a namespace may define its own", async
 test("a policy of one namespace is unknown in another", async () => {
   await Promise.all(["mine", "theirs"].map((name) => createNamespace(kubectl, name)));
   await apply(policies("mine", { private: "failExitCodes: 7" }), train("mine", "private"));
-  await expect(apply(train("theirs", "private"))).rejects.toThrow('"private" is not a failure policy of ConfigMap');
+  await expect(apply(train("theirs", "private"))).rejects.toThrow('"private" is not defined in ConfigMap');
 });
 
 describe("a live JobSet", () => {
@@ -122,7 +122,7 @@ describe("a live JobSet", () => {
     const input = stringify(train(namespace, "cuda-default"));
     const said = await kubectl(["apply", "-f", "-"], { input, withWarnings: true });
     expect(said).toContain(
-      "Warning: reprise: metadata.annotations[reprise.dev/failure-policy]: a running JobSet keeps what it was injected with",
+      "Warning: reprise: metadata.annotations[reprise.dev/failure-policy]: a running JobSet keeps the settings it was injected with",
     );
     expect(await classes(namespace)).toEqual([40, 41]);
   });

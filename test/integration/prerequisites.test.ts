@@ -132,7 +132,7 @@ describe("a cluster with the newest Kubernetes", () => {
     await createNamespace(cluster.kubectl, "team");
     const answer = await dryRun();
     expect(answer.warnings).toMatch(/not injected, this JobSet will not restart in place: .* upgrade JobSet/);
-    expect(answer.warnings).not.toContain("mutating webhook was not asked");
+    expect(answer.warnings).not.toContain("mutating webhook was not called");
     expect(answer.isInjected).toBe(false);
     const metrics = await (await fetch(`${webhook.healthUrl}/metrics`)).text();
     expect(metrics).toMatch(/outcome="skipped",reason="jobset-prunes-fields"} 1$/m);

@@ -1,4 +1,4 @@
-// `reprise config check`: says whether a config file would be accepted, before it is rolled out.
+// `reprise config check`: validates a config file before it is rolled out.
 import type { Command } from "commander";
 import { globalOptions } from "../options.ts";
 
@@ -7,11 +7,11 @@ export function addConfig(program: Command): void {
     .command("config")
     .description("work with config files")
     .command("check")
-    .description("check the file given by --config and list every mistake in it")
+    .description("check the file given by --config and list every problem")
     .action(async (_options: object, command: Command) => {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { config } = globalOptions(command);
       await loadConfig(config);
-      process.stdout.write(config === undefined ? "no --config given: the defaults hold\n" : `${config} is valid\n`);
+      process.stdout.write(config === undefined ? "no --config given, the defaults apply\n" : `${config} is valid\n`);
     });
 }

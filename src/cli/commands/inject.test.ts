@@ -83,7 +83,7 @@ describe("reprise inject and the webhook's core agree", SLOW, () => {
 });
 
 describe("reprise inject", SLOW, () => {
-  it("leaves other documents and JobSets that are skipped byte for byte as they are, and injects the rest", async () => {
+  it("keeps other documents and skipped JobSets byte for byte, and injects the rest", async () => {
     const skipped = jobSetText("plain", OFF);
     const text = `${CONFIG_MAP}---\n${skipped}---\n${jobSetText("train")}---\n${CONFIG_MAP}`;
     const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
@@ -94,10 +94,10 @@ describe("reprise inject", SLOW, () => {
       expect(stdout.slice(stdout.lastIndexOf("# the job"))).toContain(kept);
     }
     expect(stdout.split("- name: reprise-agent\n")).toHaveLength(2); // Once.
-    expect(stderr).toBe("standard input:7: document 2, JobSet plain: left as it is: disabled-by-annotation\n");
+    expect(stderr).toBe("standard input:7: document 2, JobSet plain: not injected: disabled-by-annotation\n");
   });
 
-  it("leaves what is injected already byte for byte as it is", async () => {
+  it("keeps an injected JobSet byte for byte", async () => {
     const once = await cli.run(["inject", "-f", "-"], jobSetText("train"));
     const twice = await cli.run(["inject", "-f", "-"], once.stdout);
     expect(twice).toEqual({ code: 0, stdout: once.stdout, stderr: "" });
@@ -127,7 +127,7 @@ describe("reprise inject", SLOW, () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: "List", items: [{}, { kind: "JobSet" }, {}] });
   });
 
-  it("shows the difference in a form that patch reads, without colours where there is no terminal", async () => {
+  it("prints a diff that patch reads, without colors if there is no terminal", async () => {
     const name = await cli.file("train.yaml", jobSetText("train").replace("  annotations: {}\n", ""));
     const { stdout } = await cli.run(["inject", "-f", name, "-o", "diff"]);
     expect(stdout).toMatch(/^--- train\.yaml\n\+\+\+ train\.yaml \(injected\)\n@@ -\d+,\d+ \+\d+,\d+ @@\n/);
@@ -149,16 +149,16 @@ describe("reprise inject", SLOW, () => {
     expect(patched(before, second.patch)).toEqual(byCore(before));
   });
 
-  it("tells what it had to overwrite on standard error, with the line", async () => {
+  it("reports overwritten fields on standard error, with the line", async () => {
     const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimit: 0\n");
     const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^standard input:14: document 1, JobSet train: warning: spec\.\S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
+      /^standard input:14: document 1, JobSet train: warning: \S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
     );
   });
 
-  it("prints nothing but findings when a JobSet is refused", async () => {
+  it("prints only findings if a JobSet is rejected", async () => {
     const text = `${jobSetText("good")}---\n${jobSetText("bad", '{reprise.dev/fail-exit-codes: "0"}')}`;
     const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -190,16 +190,18 @@ describe("reprise inject", SLOW, () => {
       `${CONFIG_MAP}---\nkind: JobSet\nkind: JobSet\n`,
       "standard input:7: document 2 is not valid YAML: Map keys must be unique; correct this line",
     ],
-  ])("answers %s in one line", async (_what, text, line) => {
+  ])("reports %s in one line", async (_what, text, line) => {
     expect(await cli.run(["inject", "-f", "-"], text)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
   });
 
-  it("answers a file that is not there, and a missing -f, in one line", async () => {
+  it("reports a missing file, and a missing -f, in one line", async () => {
     expect(await cli.run(["inject", "-f", "nowhere.yaml"])).toEqual({
       code: 1,
       stdout: "",
       stderr:
-        "reprise: cannot read nowhere.yaml: ENOENT: no such file or directory, stat 'nowhere.yaml'; pass a readable file or directory with -f FILE, or -f - for standard input\n",
+        "reprise: cannot read nowhere.yaml: ENOENT: no such file or directory, stat 'nowhere.yaml'; " +
+        "pass a readable file or directory with -f FILE, or -f - for standard input
+",
     });
     expect((await cli.run(["inject"])).stderr).toBe(
       `reprise: required option '-f, --filename <file...>' not specified; see "reprise --help"\n`,

@@ -1,4 +1,4 @@
-// `reprise inject`: what the webhook would make of the JobSets in a file, without a cluster.
+// `reprise inject`: injects the JobSets of files as the webhook does, without a cluster.
 import { type Command, Option } from "commander";
 import { globalOptions } from "../options.ts";
 
@@ -11,17 +11,17 @@ interface Options {
 export function addInject(program: Command): void {
   program
     .command("inject")
-    .description("print the JobSets of files as they would be injected; every other document passes through unchanged")
+    .description("inject the JobSets in files as the webhook does; other documents stay unchanged")
     .requiredOption("-f, --filename <file...>", "YAML or JSON file, directory, or - for standard input")
     .addOption(
-      new Option("-o, --output <format>", "without it every document keeps its own format").choices([
+      new Option("-o, --output <format>", "output format (default: the format of each document)").choices([
         "yaml",
         "json",
         "diff",
         "patch",
       ]),
     )
-    .option("-n, --namespace <name>", "namespace of JobSets that do not say", "default")
+    .option("-n, --namespace <name>", "namespace of JobSets that do not set one", "default")
     .action(async ({ filename, output, namespace }: Options, command: Command) => {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { RepriseError } = await import("../../errors.ts");
@@ -34,7 +34,7 @@ export function addInject(program: Command): void {
       const policies = policiesIn(documents, config.failurePolicies, namespace);
       const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, policies, namespace);
       for (const line of lines) process.stderr.write(`${line}\n`);
-      // All or nothing: half of a file, piped into kubectl, would look like a success.
+      // All or nothing: half of a file piped into kubectl would look like a success.
       if (refused > 0) throw new RepriseError("JOBSETS_REFUSED", { refused, jobSets });
       const { styleText } = await import("node:util");
       const paint = (colour: "red" | "green" | "cyan" | "bold", text: string) =>

@@ -1,4 +1,4 @@
-// `reprise status`: how groups are doing, what they wait for and what can be done about it.
+// `reprise status`: the state of groups, what they wait for and how to fix it.
 import { type Command, Option } from "commander";
 import { globalOptions } from "../options.ts";
 
@@ -11,11 +11,11 @@ interface Options {
 export function addStatus(program: Command): void {
   program
     .command("status")
-    .description("show how JobSets that restart in place are doing, and what they wait for")
-    .argument("[jobset]", "all about this one; without it, a line about each")
-    .option("-n, --namespace <name>", "namespace; without it, that of the kubeconfig's context")
-    .addOption(new Option("-A, --all-namespaces", "groups of all namespaces").conflicts("namespace"))
-    .addOption(new Option("-o, --output <format>", "format").choices(["text", "json", "yaml"]).default("text"))
+    .description("show the state of JobSets that restart in place, and what they wait for")
+    .argument("[jobset]", "show the details of this JobSet (default: one line per JobSet)")
+    .option("-n, --namespace <name>", "namespace (default: that of the kubeconfig context)")
+    .addOption(new Option("-A, --all-namespaces", "show JobSets of all namespaces").conflicts("namespace"))
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json", "yaml"]).default("text"))
     .action(async (jobSet: string | undefined, options: Options, command: Command) => {
       const { stringify } = await import("yaml");
       const { RepriseError } = await import("../../errors.ts");

@@ -39,7 +39,7 @@ describe("reprise validate", SLOW, () => {
     });
   });
 
-  it("accepts what inject printed, and refuses it when its agent was broken", async () => {
+  it("accepts the output of inject, and rejects it if its agent was changed", async () => {
     const { stdout: injected } = await cli.run(["inject", "-f", "-"], jobSetText("train"));
     expect((await cli.run(["validate", "-f", "-"], injected)).stdout).toMatch(/: valid\n$/);
     const { code, stderr } = await cli.run(
@@ -52,7 +52,7 @@ describe("reprise validate", SLOW, () => {
     );
   });
 
-  it("refuses with one line per error, warns on standard error, and exits with 1", async () => {
+  it("prints one line per error and warning on standard error, and exits with 1", async () => {
     const annotations =
       '{reprise.dev/fail-exit-codes: "0", reprise.dev/max-restarts: many, reprise.dev/inejct: "true"}';
     const { code, stdout, stderr } = await cli.run(
@@ -78,17 +78,16 @@ describe("reprise validate", SLOW, () => {
     ]);
   });
 
-  it("knows the failure policies of the config file and of the ConfigMap among the documents", async () => {
+  it("knows the failure policies of the config file and of a ConfigMap in the input", async () => {
     const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
     const policies =
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\ndata:\n  mine: 'failExitCodes: 8'\n";
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reprise-failure-policies, namespace: team}\n" +
+      "data:\n  mine: 'failExitCodes: 8'\n";
     const named = (name: string) => `---\n${jobSetText(name, `{reprise.dev/failure-policy: ${name}}`)}`;
     const text = `${policies}${named("ours")}${named("mine")}${named("theirs")}`;
     const { stdout, stderr } = await cli.run(["validate", "-f", "-", "--config", config], text);
     expect(stdout.match(/(?<=team\/)\w+: \w+/g)).toEqual(["ours: valid", "mine: valid", "theirs: invalid"]);
-    expect(stderr).toContain(
-      '"theirs" is not a failure policy of ConfigMap reprise-failure-policies of namespace team',
-    );
+    expect(stderr).toContain('"theirs" is not defined in ConfigMap reprise-failure-policies of namespace team');
     const injected = await cli.run(
       ["inject", "-f", "-", "--config", config],
       `${policies}${named("ours")}${named("mine")}`,
@@ -96,10 +95,10 @@ describe("reprise validate", SLOW, () => {
     expect(injected.stdout.match(/(?<="exitCodes\\?":\{\\?"fail\\?":\\?")\d+/g)).toEqual(["7", "8"]);
   });
 
-  it("says which JobSets would be left alone, and why", async () => {
+  it("reports which JobSets would not be injected, and why", async () => {
     const { stdout } = await cli.run(["validate", "-f", "-"], jobSetText("train", '{reprise.dev/inject: "false"}'));
     expect(stdout).toBe(
-      "standard input: document 1, JobSet team/train: would be left alone (disabled-by-annotation)\n",
+      "standard input: document 1, JobSet team/train: would not be injected (disabled-by-annotation)\n",
     );
   });
 
@@ -112,7 +111,7 @@ describe("reprise validate", SLOW, () => {
     );
   });
 
-  it("prints verdicts for programs, with the rules when asked for", async () => {
+  it("prints verdicts as JSON, with the rules on request", async () => {
     const text = `${CONFIG_MAP}---\n${jobSetText("train", "{reprise.dev/max-restarts: many}")}`;
     const plain = await cli.run(["validate", "-f", "-", "-o", "json"], text);
     expect(plain.code).toBe(1);
@@ -140,7 +139,7 @@ describe("reprise validate", SLOW, () => {
     expect(JSON.parse(explained.stdout).jobSets[0].results.length).toBeGreaterThan(20);
   });
 
-  it("answers input without a JobSet in one line", async () => {
+  it("reports input without a JobSet in one line", async () => {
     expect(await cli.run(["validate", "-f", "-"], CONFIG_MAP)).toEqual({
       code: 1,
       stdout: "",

@@ -29,14 +29,14 @@ describe("readDocuments", () => {
     expect(document?.value).toEqual({ mode: 420, flag: true, day: "2001-01-01", time: "12:30", port: "80" });
   });
 
-  it("finds JobSets, also as items of a List, and nothing else", () => {
+  it("finds JobSets, including items of a List, and nothing else", () => {
     const found = (text: string) => read(text).map(({ jobSets }) => jobSets.map(({ path }) => path));
     expect(found(`${JOBSET}---\nkind: JobSet\napiVersion: other/v1\n---\n- 1\n`)).toEqual([[[]], [], []]);
     const item = '{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}';
     expect(found(`{"kind": "List", "items": [{"kind": "Pod"}, ${item}]}`)).toEqual([[["items", 1]]]);
   });
 
-  it("knows the line of the deepest part of a path that is written", () => {
+  it("finds the line of the deepest part of a path that exists", () => {
     const [, document] = read(`a: 1\n---\n${JOBSET}spec:\n  replicatedJobs:\n  - name: a\n  - name: b\n`);
     expect(document?.lineOf([])).toBe(3);
     expect(document?.lineOf(["spec", "replicatedJobs", 1, "name"])).toBe(8);
@@ -46,10 +46,10 @@ describe("readDocuments", () => {
   it.each([
     ["a: [1\n", /^in\.yaml:\d: document 1 is not valid YAML: .+; correct this line$/],
     ["a: 1\n---\nb: 1\nb: 2\n", /^in\.yaml:4: document 2 is not valid YAML: Map keys must be unique/],
-    ["a: 1\n---\nb: *nobody\n", /^in\.yaml:3: document 2 is not valid YAML: .*nobody/],
+    ["a: 1\n---\nb: *unknown\n", /^in\.yaml:3: document 2 is not valid YAML: .*unknown/],
     ["a: &a [*a]\n", /nested too deeply/],
-    ["a: .nan\n", /NaN is not a value that Kubernetes takes/],
-  ])("names file, line and document of what cannot be read: %j", (text, message) => {
+    ["a: .nan\n", /NaN is not a value that Kubernetes accepts/],
+  ])("reports file, line and document of invalid YAML: %j", (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 });

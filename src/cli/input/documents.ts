@@ -1,48 +1,39 @@
-// Splits a stream of YAML or JSON into documents and finds the JobSets in them. Pure; every document keeps its exact text,
-// so that what is not changed can be written back byte for byte.
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type ParsedNode,
-  parseAllDocuments,
-  type Tags,
-} from "yaml";
-import { JOBSET } from "../../api/names.ts";
+// Splits YAML or JSON into documents and finds the JobSets in them. Pure. Every document keeps its exact text, so that
+// unchanged parts can be written back byte for byte.
+import { type Document, LineCounter, type ParsedNode, parseAllDocuments, type Tags } from "yaml";
+import { isJobSet } from "../../api/jobset.ts";
 import { RepriseError, reasonOf } from "../../errors.ts";
 import { isObject, listAt, textAt } from "../../json/edit.ts";
-import type { Json, JsonObject } from "../../json/types.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "../../json/types.ts";
+import { firstLine, offsetOf, type Path } from "../../json/yaml-source.ts";
 
-export type Path = readonly (string | number)[];
 export type YamlDocument = Document.Parsed<ParsedNode>;
 
-/** A JobSet in a document: the whole of it, or an item of a List. */
+/** A JobSet in a document: the whole document, or an item of a List. */
 export interface FoundJobSet {
   readonly path: Path;
   readonly object: JsonObject;
 }
 
 export interface InputDocument {
-  /** As it is named in messages. */
+  /** The file name for messages. */
   readonly file: string;
-  /** Counted from 1 in its file. */
+  /** Position in the file, from 1. */
   readonly number: number;
-  /** The exact text; the texts of a file's documents make up the file. */
+  /** The exact text. Joined, the texts of all documents are the file. */
   readonly source: string;
   readonly form: "yaml" | "json";
   readonly value: Json;
   readonly jobSets: readonly FoundJobSet[];
-  /** The line in the file at which the deepest written part of a path begins. */
+  /** The line of the deepest part of a path that exists in the file. */
   lineOf(path: Path): number;
-  /** Parses the text anew: the result may be changed. */
+  /** Parses the text again, because the caller may change the result. */
   parse(): YamlDocument;
 }
 
 /**
- * YAML as the API machinery reads it, which is 1.1 (`0644` is octal, `yes` is true) without what JSON cannot express: dates
- * and base-60 numbers are text there. Output follows the same rules, so that a string "on" keeps its quotes.
+ * YAML as the API machinery reads it: version 1.1 (`0644` is octal, `yes` is true), but dates and base-60 numbers are
+ * text, because JSON cannot express them. Output follows the same rules, so that a string "on" keeps its quotes.
  */
 const AS_KUBERNETES = {
   version: "1.1",
@@ -56,10 +47,7 @@ const AS_KUBERNETES = {
   logLevel: "error",
 } as const;
 
-/** Deeper than any Kubernetes object; an alias that contains itself has no end. */
-const MAX_DEPTH = 200;
-
-/** Every document of a text that is not empty. Throws a RepriseError that names file, document and line. */
+/** Throws a RepriseError with file, document and line. */
 export function readDocuments(text: string, file: string): InputDocument[] {
   const lines = new LineCounter();
   const parsed = parseAllDocuments<ParsedNode>(text, { ...AS_KUBERNETES, lineCounter: lines });
@@ -89,7 +77,7 @@ export function readDocuments(text: string, file: string): InputDocument[] {
       form: source.trimStart().startsWith("{") ? "json" : "yaml",
       value,
       jobSets: findJobSets(value),
-      lineOf: (path) => lineAt(offsetOf(document, path)),
+      lineOf: (path) => lineAt(document.contents === null ? document.range[0] : offsetOf(document.contents, path)),
       parse: () => parseOne(source),
     };
   });
@@ -98,13 +86,13 @@ export function readDocuments(text: string, file: string): InputDocument[] {
 function parseOne(source: string): YamlDocument {
   const parsed = parseAllDocuments<ParsedNode>(source, AS_KUBERNETES);
   const [document] = Array.isArray(parsed) ? parsed : [];
-  if (document === undefined) throw new Error("a document that was read before cannot be read again");
+  if (document === undefined) throw new Error("a parsed document cannot be parsed again");
   return document;
 }
 
-/** The value of a document as JSON; throws where it has something that JSON has not. */
+/** The value of a document as JSON. Throws if JSON cannot express it. */
 export function asJson(value: unknown, depth: number): Json {
-  if (depth > MAX_DEPTH) throw new Error("nested too deeply, perhaps by an alias that contains itself");
+  if (depth > MAX_DEPTH) throw new Error("nested too deeply; an alias may contain itself");
   if (value === null || value === undefined) return null;
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
@@ -112,47 +100,18 @@ export function asJson(value: unknown, depth: number): Json {
   if (typeof value === "object") {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asJson(item, depth + 1)]));
   }
-  throw new Error(`${String(value)} is not a value that Kubernetes takes`);
+  throw new Error(`${String(value)} is not a value that Kubernetes accepts`);
 }
 
 function findJobSets(value: Json): FoundJobSet[] {
   return objectsIn(value).filter(({ object }) => isJobSet(object));
 }
 
-/** The object that a document is, or the items of a List. */
+/** The object in a document, or the items of a List. */
 export function objectsIn(value: Json): { readonly path: Path; readonly object: JsonObject }[] {
   if (!isObject(value)) return [];
   if (!/^[A-Za-z]*List$/.test(textAt(value, "kind") ?? "")) return [{ path: [], object: value }];
   return listAt(value, "items").flatMap((item, index) =>
     isObject(item) ? [{ path: ["items", index], object: item }] : [],
   );
-}
-
-function isJobSet(value: JsonObject): boolean {
-  return value["kind"] === JOBSET.kind && (textAt(value, "apiVersion") ?? "").startsWith(`${JOBSET.group}/`);
-}
-
-function offsetOf(document: YamlDocument, path: Path): number {
-  let node: unknown = document.contents;
-  let offset = document.contents?.range[0] ?? document.range[0];
-  for (const key of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
-      if (pair === undefined || !isScalar(pair.key)) return offset;
-      offset = pair.key.range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq(node)) {
-      node = node.items[Number(key)];
-      offset = rangeOf(node)?.[0] ?? offset;
-    } else return offset;
-  }
-  return offset;
-}
-
-function rangeOf(node: unknown): readonly number[] | undefined {
-  return isMap(node) || isSeq(node) || isScalar(node) ? (node.range ?? undefined) : undefined;
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? text;
 }

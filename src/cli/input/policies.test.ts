@@ -17,7 +17,7 @@ function find(text: string, namespace: string, name: string) {
 }
 
 describe("failure policies without a cluster", () => {
-  it("are those of the ConfigMap among the documents, in its namespace only", () => {
+  it("are those of the ConfigMap in the input, in its namespace only", () => {
     expect(find(CONFIG_MAP, "team", "mine")).toEqual({ kind: "found", policy: { fail: [40, 41], recreate: [] } });
     expect(find(CONFIG_MAP, "other", "mine")).toMatchObject({ kind: "unknown", known: ["cuda-default"] });
   });
@@ -26,7 +26,7 @@ describe("failure policies without a cluster", () => {
     expect(find("a: 1", "team", "cuda-default")).toMatchObject({ kind: "found" });
   });
 
-  it("of a ConfigMap without a namespace belong to the one that JobSets get by default", () => {
+  it("of a ConfigMap without a namespace belong to the default namespace", () => {
     expect(find(CONFIG_MAP.replace(", namespace: team", ""), "default", "mine")).toMatchObject({ kind: "found" });
   });
 
@@ -35,7 +35,7 @@ describe("failure policies without a cluster", () => {
     expect(find(list, "team", "mine")).toMatchObject({ kind: "found" });
   });
 
-  it("are not taken from any other object", () => {
+  it("are not read from any other object", () => {
     for (const [from, to] of [
       ["kind: ConfigMap", "kind: Secret"],
       ["reprise-failure-policies", "other"],
@@ -45,7 +45,7 @@ describe("failure policies without a cluster", () => {
     }
   });
 
-  it("beyond a hundred in one ConfigMap are not read, and those that are too long are refused", () => {
+  it("beyond a hundred in one ConfigMap are not read, and too long ones are rejected", () => {
     const many = Array.from({ length: 200 }, (_, index) => `  p${1000 + index}: "failExitCodes: 7"`).join("\n");
     expect(find(`${CONFIG_MAP}${many}\n`, "team", "p1000")).toMatchObject({ kind: "found" });
     expect(find(`${CONFIG_MAP}${many}\n`, "team", "p1150")).toMatchObject({ kind: "unknown" });

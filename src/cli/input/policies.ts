@@ -1,5 +1,5 @@
-// The failure policies that `inject` and `validate` know without a cluster: those of the config file, and those of the
-// ConfigMaps among the documents, as if they had been applied. Pure.
+// The failure policies that `inject` and `validate` know without a cluster: those of the config file, and those of
+// ConfigMaps in the input, as if they were applied. Pure.
 import { readIdentity } from "../../api/metadata.ts";
 import { isPolicyConfigMap, readPolicyTexts } from "../../policy/config-map.ts";
 import type { ExitCodePolicy } from "../../policy/exit-codes.ts";

@@ -1,4 +1,4 @@
-// Reads what -f names: files, directories, or standard input.
+// Reads the files, directories or standard input given by -f.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -7,10 +7,10 @@ import { type InputDocument, readDocuments } from "./documents.ts";
 
 const STDIN = "-";
 
-/** What kubectl takes from a directory, too. */
+/** The extensions that kubectl reads from a directory. */
 const EXTENSIONS = /\.(ya?ml|json)$/i;
 
-/** The documents of every file in turn; there is at least one JobSet among them. */
+/** The documents of all files. Throws if there is no JobSet among them. */
 export async function readSources(names: readonly string[]): Promise<InputDocument[]> {
   const documents: InputDocument[] = [];
   for (const name of names) {

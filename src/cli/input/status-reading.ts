@@ -1,5 +1,5 @@
-// Reads from a cluster what `reprise status` reports: JobSets, their InPlaceRestarts and Pods. Whether a node is reachable is left open
-// for users who may not read nodes.
+// Reads what `reprise status` reports from the cluster: JobSets, their InPlaceRestarts and Pods. For users who may not
+// read nodes, the state of nodes stays unknown.
 
 import { IN_PLACE_RESTART, type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
 import { readJobSet } from "../../api/jobset.ts";
@@ -13,7 +13,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { listAll } from "../../kube/list.ts";
 import type { GroupReading, NodeState } from "../output/status-report.ts";
 
-/** Every group of a namespace, or of all. Their Pods are not read: what a group waits for is in its conditions. */
+/** The groups of one or all namespaces. Does not read Pods: the conditions show what a group waits for. */
 export async function readGroups(client: KubeClient, namespace: string | undefined): Promise<GroupReading[]> {
   const [objects, jobSets] = await Promise.all([
     listAll(client, objectsIn(namespace), readInPlaceRestart),

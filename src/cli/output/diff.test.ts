@@ -4,11 +4,11 @@ import { unifiedDiff } from "./diff.ts";
 
 const NAMES = ["a", "b"] as const;
 
-it("is empty for equal texts", () => {
+it("the diff of equal texts is empty", () => {
   expect(unifiedDiff("x\n", "x\n", NAMES)).toEqual([]);
 });
 
-it("shows three lines around each change, and counts lines as patch does", () => {
+it("the diff has three lines around each change, with line numbers as patch expects", () => {
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
   const before = `${lines.join("\n")}\n`;
   const after = before.replace("line 5\n", "").replace("line 15\n", "line 15\nnew\n");
@@ -22,7 +22,7 @@ it("shows three lines around each change, and counts lines as patch does", () =>
   ]);
 });
 
-it("marks a last line without a newline", () => {
+it("the diff marks a last line without a newline", () => {
   expect(unifiedDiff("x", "x\n", NAMES)).toEqual([
     "--- a",
     "+++ b",
@@ -32,7 +32,7 @@ it("marks a last line without a newline", () => {
   ]);
 });
 
-it("turns the one text into the other, whatever they are", () => {
+it("the diff turns any text into any other", () => {
   const text = fc
     .array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 30 })
     .map((lines) => lines.map((line) => `${line}\n`).join(""));
@@ -43,7 +43,7 @@ it("turns the one text into the other, whatever they are", () => {
   );
 });
 
-it("shows texts that have little in common as one block instead of searching for long", () => {
+it("the diff of very different texts is one block, without a long search", () => {
   const lines = (prefix: string) => Array.from({ length: 5_000 }, (_, index) => `${prefix}${index}\n`).join("");
   const diff = unifiedDiff(lines("a"), lines("b"), NAMES);
   expect(diff).toHaveLength(10_003);

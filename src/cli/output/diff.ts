@@ -1,4 +1,4 @@
-// The difference of two texts in the unified form that `patch` reads. Pure.
+// The unified diff of two texts, as `patch` reads it. Pure.
 
 interface Line {
   readonly kind: " " | "-" | "+";
@@ -7,17 +7,17 @@ interface Line {
 
 const CONTEXT = 3;
 
-/** Changes beyond this are shown as one block: the search for the shortest way takes 16 MB here, and grows with the square. */
+/** More changes are printed as one block: the search takes 16 MB at this size and grows with its square. */
 const MAX_CHANGES = 2_000;
 
-/** Lines of a unified diff with its header; none when the texts are equal. */
+/** The lines of the diff with its header. Empty if the texts are equal. */
 export function unifiedDiff(before: string, after: string, names: readonly [string, string]): string[] {
   if (before === after) return [];
   const lines = compare(split(before), split(after));
   return [`--- ${names[0]}`, `+++ ${names[1]}`, ...hunks(lines)];
 }
 
-/** A last line without its newline is marked, as `patch` expects it. */
+/** Marks a last line without a newline, as `patch` expects. */
 function split(text: string): string[] {
   if (text === "") return [];
   const lines = text.split("\n");
@@ -42,7 +42,7 @@ function compare(before: readonly string[], after: readonly string[]): Line[] {
   ];
 }
 
-/** How far one gets in the old text on each diagonal (old line - new line), with the changes made so far. */
+/** The furthest old line on each diagonal (old line - new line) with the changes so far. */
 class Reach {
   readonly #far: Int32Array;
 
@@ -59,7 +59,7 @@ class Reach {
   }
 }
 
-/** Myers' greedy search. */
+/** Myers' greedy algorithm. */
 function shortest(before: readonly string[], after: readonly string[]): Line[] | undefined {
   const trace: Reach[] = [];
   let reach = new Reach(1);
@@ -133,7 +133,7 @@ function hunks(lines: readonly Line[]): string[] {
   return printed;
 }
 
-/** An empty side is named by the line before it. */
+/** An empty range is given by the line before it. */
 function range(start: number, count: number): string {
   if (count === 1) return `${start}`;
   return count === 0 ? `${start - 1},0` : `${start},${count}`;

@@ -1,5 +1,5 @@
-// Field paths as findings write them ("spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]"), taken apart. Pure.
-import type { Path } from "../input/documents.ts";
+// Parses the field paths of findings: "spec.replicatedJobs[0].name", "metadata.annotations[reprise.dev/inject]". Pure.
+import type { Path } from "../../json/yaml-source.ts";
 
 const STEP = /\[([^\]]*)\]|([^.[\]]+)/g;
 

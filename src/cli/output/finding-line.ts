@@ -1,11 +1,12 @@
-// How `inject` and `validate` name JobSets and tell what is wrong with them: one line each, beginning with file and line,
-// so that editors can jump there. Pure.
+// How `inject` and `validate` print findings: one line each that begins with file and line, so that editors can jump
+// there. Pure.
 import { type Finding, findingText } from "../../api/admission.ts";
 import { readIdentity } from "../../api/metadata.ts";
-import type { FoundJobSet, InputDocument, Path } from "../input/documents.ts";
+import type { Path } from "../../json/yaml-source.ts";
+import type { FoundJobSet, InputDocument } from "../input/documents.ts";
 import { parseFieldPath } from "./field-path.ts";
 
-/** One JobSet of the input, and where it is. */
+/** A JobSet and the document that contains it. */
 export interface Located {
   readonly document: InputDocument;
   readonly jobSet: FoundJobSet;
@@ -15,14 +16,14 @@ export function locate(documents: readonly InputDocument[]): Located[] {
   return documents.flatMap((document) => document.jobSets.map((jobSet) => ({ document, jobSet })));
 }
 
-/** Where the API server would put it; a JobSet without a namespace goes where kubectl is told to put it. */
+/** A JobSet without a namespace goes to the one that kubectl would use. */
 export function namespaceOf({ object }: FoundJobSet, byDefault: string): string {
   return readIdentity(object).namespace || byDefault;
 }
 
-export function nameOf({ object }: FoundJobSet): string {
+export function jobSetName({ object }: FoundJobSet): string {
   const { name, namespace } = readIdentity(object);
-  const shown = name === "" ? "without a name" : name;
+  const shown = name === "" ? "(no name)" : name;
   return namespace === "" ? shown : `${namespace}/${shown}`;
 }
 
@@ -36,5 +37,5 @@ export function noteLine(at: Located, note: string): string {
 
 function line({ document, jobSet }: Located, path: Path, text: string): string {
   const place = `${document.file}:${document.lineOf([...jobSet.path, ...path])}`;
-  return `${place}: document ${document.number}, JobSet ${nameOf(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
+  return `${place}: document ${document.number}, JobSet ${jobSetName(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
 }

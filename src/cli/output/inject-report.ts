@@ -1,4 +1,4 @@
-// The work of `reprise inject` on documents that have been read, and the forms in which the result is printed. Pure.
+// What `reprise inject` does with the documents, and the formats in which it prints the result. Pure.
 import jsonPatch from "fast-json-patch";
 import { inject } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
@@ -7,24 +7,24 @@ import type { Json } from "../../json/types.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf, noteLine } from "./finding-line.ts";
+import { findingLine, jobSetName, type Located, locate, namespaceOf, noteLine } from "./finding-line.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
-export interface InjectedDocument {
+interface InjectedDocument {
   readonly input: InputDocument;
-  /** None when nothing of the document changed. */
+  /** Empty if nothing in the document changed. */
   readonly changes: readonly Change[];
 }
 
-export interface Injected {
+interface InjectionReport {
   readonly injected: readonly InjectedDocument[];
-  /** What the user should know, in the order of the documents. */
+  /** Findings and notes in the order of the documents. */
   readonly lines: readonly string[];
   readonly jobSets: number;
   readonly refused: number;
 }
 
-type Answer =
+type Result =
   | { readonly kind: "changed"; readonly change: Change; readonly lines: readonly string[] }
   | { readonly kind: "unchanged" | "refused"; readonly lines: readonly string[] };
 
@@ -33,21 +33,21 @@ export function injectDocuments(
   settings: InjectionSettings,
   policies: PolicyLookup,
   namespace: string,
-): Injected {
+): InjectionReport {
   const injected = documents.map((input) => {
-    const answers = locate([input]).map((at) => answer(at, settings, policies, namespace));
-    return { input, answers, changes: answers.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
+    const results = locate([input]).map((at) => injectOne(at, settings, policies, namespace));
+    return { input, results, changes: results.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
   });
-  const answers = injected.flatMap((each) => each.answers);
+  const results = injected.flatMap((each) => each.results);
   return {
     injected,
-    lines: answers.flatMap((each) => each.lines),
-    jobSets: answers.length,
-    refused: answers.filter(({ kind }) => kind === "refused").length,
+    lines: results.flatMap((each) => each.lines),
+    jobSets: results.length,
+    refused: results.filter(({ kind }) => kind === "refused").length,
   };
 }
 
-function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup, namespace: string): Answer {
+function injectOne(at: Located, settings: InjectionSettings, policies: PolicyLookup, namespace: string): Result {
   const { object, path } = at.jobSet;
   const request = {
     operation: "CREATE",
@@ -64,7 +64,7 @@ function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup
       return { kind: "refused", lines: [...errors, ...warnings] };
     }
     case "skipped":
-      return { kind: "unchanged", lines: [noteLine(at, `left as it is: ${outcome.reason}`), ...warnings] };
+      return { kind: "unchanged", lines: [noteLine(at, `not injected: ${outcome.reason}`), ...warnings] };
     case "injected": {
       const isSame = createPatch(object, outcome.object).length === 0;
       if (isSame) return { kind: "unchanged", lines: warnings };
@@ -73,7 +73,7 @@ function answer(at: Located, settings: InjectionSettings, policies: PolicyLookup
   }
 }
 
-export type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
+type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
 
 export function print(
   documents: readonly InjectedDocument[],
@@ -102,7 +102,7 @@ function resultOf({ input, changes }: InjectedDocument): Json {
   return applied(input.value, changes);
 }
 
-/** Documents of one file have their separators already; between files, and after a document that lost its own, one is added. */
+/** Documents of one file have their separators. Adds one between files, and after a document that lost its own. */
 function joined(texts: readonly string[]): string {
   return texts.reduce((all, text) => {
     if (all === "" || text === "") return all + text;
@@ -112,19 +112,19 @@ function joined(texts: readonly string[]): string {
   }, "");
 }
 
-/** Several documents in JSON are a List, as kubectl prints them. */
+/** Several documents become a List, as in kubectl. */
 function asOneObject(values: readonly Json[]): Json {
   const present = values.filter((value) => value !== null);
   const [only] = present;
   return present.length === 1 && only !== undefined ? only : { apiVersion: "v1", kind: "List", items: present };
 }
 
-/** One line for each JobSet, for tools that read lines of JSON; empty patches are listed too. */
+/** One line of JSON per JobSet, including empty patches. */
 function patchLines({ input, changes }: InjectedDocument): string[] {
   return input.jobSets.map((jobSet) => {
     const change = changes.find(({ before }) => before === jobSet.object);
     const patch = change === undefined ? [] : jsonPatch.compare(change.before, change.after);
-    return `${JSON.stringify({ file: input.file, document: input.number, jobSet: nameOf(jobSet), patch })}\n`;
+    return `${JSON.stringify({ file: input.file, document: input.number, jobSet: jobSetName(jobSet), patch })}\n`;
   });
 }
 

@@ -15,9 +15,11 @@ function changed(text: string, change: (object: JsonObject) => void): string {
 
 const HEAD = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
 
-it("touches only what changed: comments, order, quotes, octal numbers and long lines stay", () => {
+it("rewriting changes only what injection changed: comments, order, quotes, octal numbers and long lines stay", () => {
   const long = "x ".repeat(100).trim();
-  const text = `# top\n${HEAD}metadata: {name: 'train'} # inline\nspec:\n    mode: 0644 # octal\n    note: "${long}"\n    script: |\n        a\n          b\n    list: ["a", 'b']\n# end\n`;
+  const text =
+    `# top\n${HEAD}metadata: {name: 'train'} # inline\nspec:\n    mode: 0644 # octal\n    note: "${long}"\n` +
+    `    script: |\n        a\n          b\n    list: ["a", 'b']\n# end\n`;
   const added = changed(text, (object) => {
     object["added"] = { on: "on", value: "yes" };
   });
@@ -27,7 +29,7 @@ it("touches only what changed: comments, order, quotes, octal numbers and long l
   expect(added).toContain(end);
 });
 
-it("keeps a comment behind a value that changes, and one above an item with that item", () => {
+it("rewriting keeps a comment after a changed value, and a comment above an item with that item", () => {
   const text = `${HEAD}spec:\n  limit: 0 # none\n  items:\n  # first\n  - a\n  - b\n`;
   const after = changed(text, (object) => {
     object["spec"] = { limit: 7, items: ["new", "a", "b"] };
@@ -35,7 +37,7 @@ it("keeps a comment behind a value that changes, and one above an item with that
   expect(after).toBe(`${HEAD}spec:\n  limit: 7 # none\n  items:\n  - new\n  # first\n  - a\n  - b\n`);
 });
 
-it("never lets a change show through an anchor in another place", () => {
+it("rewriting never changes another place through an anchor", () => {
   const text = `${HEAD}spec:\n  one: &job\n    a: 1\n  two: *job\n  three:\n    <<: *job\n`;
   const after = changed(text, (object) => {
     object["spec"] = { one: { a: 1 }, two: { a: 2 }, three: { a: 1 } };
@@ -45,7 +47,7 @@ it("never lets a change show through an anchor in another place", () => {
   });
 });
 
-it("changes the source of an alias only where the alias is", () => {
+it("rewriting changes an alias only in its own place", () => {
   const text = `${HEAD}spec:\n  one: &job\n    a: 1\n  two: *job\n`;
   const after = changed(text, (object) => {
     object["spec"] = { one: { a: 2 }, two: { a: 1 } };
@@ -53,7 +55,7 @@ it("changes the source of an alias only where the alias is", () => {
   expect(readDocuments(after, "out.yaml")[0]?.value).toMatchObject({ spec: { one: { a: 2 }, two: { a: 1 } } });
 });
 
-it("writes out what two places share, instead of inventing anchors", () => {
+it("rewriting adds no anchors for values in two places", () => {
   const shared = { a: 1 };
   const after = changed(HEAD, (object) => {
     object["spec"] = { one: shared, two: shared };
@@ -61,7 +63,7 @@ it("writes out what two places share, instead of inventing anchors", () => {
   expect(after).toBe(`${HEAD}spec:\n  one:\n    a: 1\n  two:\n    a: 1\n`);
 });
 
-it("leaves JSON JSON, with its indentation", () => {
+it("rewriting keeps JSON and its indentation", () => {
   const text = '{\n    "apiVersion": "jobset.x-k8s.io/v1alpha2",\n    "kind": "JobSet"\n}';
   const after = changed(text, (object) => {
     object["spec"] = {};

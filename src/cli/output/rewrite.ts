@@ -1,9 +1,10 @@
-// Writes a changed document back so that only what changed is touched: comments, order and quoting of the rest survive. Pure.
+// Writes a changed document back. Comments, order and quoting of the unchanged parts survive. Pure.
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, type ToStringOptions } from "yaml";
 import { isObject } from "../../json/edit.ts";
 import { createPatch, type PatchOperation } from "../../json/patch.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
-import { asJson, type InputDocument, type Path, type YamlDocument } from "../input/documents.ts";
+import type { Path } from "../../json/yaml-source.ts";
+import { asJson, type InputDocument, type YamlDocument } from "../input/documents.ts";
 
 export interface Change {
   readonly path: Path;
@@ -11,10 +12,10 @@ export interface Change {
   readonly after: JsonObject;
 }
 
-/** Parts that injection puts into two places are no anchor and alias: nobody wrote them as such. */
+/** No anchors and aliases for parts that injection adds in two places: the user did not write them. */
 const WRITTEN_OUT = { aliasDuplicateObjects: false } as const;
 
-/** The text of a document with its changes; JSON stays JSON. */
+/** The changed text of a document. JSON stays JSON. */
 export function rewrite(input: InputDocument, changes: readonly Change[]): string {
   const after = applied(input.value, changes);
   if (input.form === "json") return `${JSON.stringify(after, null, jsonIndent(input.source))}\n`;
@@ -29,12 +30,12 @@ export function rewrite(input: InputDocument, changes: readonly Change[]): strin
   return input.source.includes("\r\n") ? written.replaceAll("\n", "\r\n") : written;
 }
 
-/** A document that holds the value; it prints as the API machinery will read it. */
+/** The value as YAML that the API machinery reads back unchanged. */
 export function yamlText(value: Json): string {
   return new Document(value, { version: "1.1", ...WRITTEN_OUT }).toString({ lineWidth: 0 });
 }
 
-/** The value with its changes put in. */
+/** Applies the changes to a value. */
 export function applied(value: Json, changes: readonly Change[]): Json {
   return changes.reduce((current, { path, after }) => replaced(current, path, after), value);
 }
@@ -46,7 +47,7 @@ function replaced(value: Json, [key, ...rest]: Path, by: Json): Json {
   return { ...value, [key]: replaced(value[key] ?? null, rest, by) };
 }
 
-/** False when the place is inside an alias: a change there would show in every other place that shares it. */
+/** Returns false inside an alias: a change there would change every other place that shares it. */
 function edit(document: YamlDocument, path: Path, operation: PatchOperation): boolean {
   let parent: unknown = document.contents;
   for (const key of path.slice(0, -1)) {
@@ -59,7 +60,7 @@ function edit(document: YamlDocument, path: Path, operation: PatchOperation): bo
   if (isMap(parent) && key !== undefined) {
     const present = parent.get(key, true);
     if (operation.op === "remove") return parent.delete(key);
-    // A comment behind a value stays behind the new one.
+    // A comment after a value stays after the new one.
     if (isScalar(present) && isScalar(value)) value.comment = present.comment ?? null;
     if (present === undefined) parent.add(new Pair(document.createNode(key), value));
     else parent.set(key, value);
@@ -69,7 +70,8 @@ function edit(document: YamlDocument, path: Path, operation: PatchOperation): bo
   if (operation.op === "remove") parent.items.splice(key, 1);
   else if (operation.op === "replace") parent.items[key] = value;
   else {
-    // A comment above the first item is kept with the list; it belongs to that item, not to what is put in front of it.
+    // The parser attaches a comment above the first item to the list. It belongs to that item, not to the new first
+    // one.
     const [first] = parent.items;
     if (key === 0 && parent.commentBefore && (isMap(first) || isSeq(first) || isScalar(first))) {
       first.commentBefore = [parent.commentBefore, first.commentBefore].filter(Boolean).join("\n");
@@ -85,7 +87,7 @@ function isSame(document: YamlDocument, wanted: Json): boolean {
   return isObject(found) && isObject(wanted) && createPatch(found, wanted).length === 0;
 }
 
-/** Where anchors stand in the way everything is written out, and only the comment at the top is kept. */
+/** Used if anchors prevent an edit: expands them, and keeps only the comment at the top. */
 function plainCopy(document: YamlDocument, value: Json): Document {
   const copy = new Document(value, { version: "1.1", ...WRITTEN_OUT });
   copy.commentBefore = document.commentBefore;
@@ -101,7 +103,7 @@ function pointerPath(pointer: string): Path {
   });
 }
 
-/** The document's own indentation, as far as it has one. Lines are never folded: that would change the user's. */
+/** The indentation of the document. Lines are never folded: that would change the user's lines. */
 function layoutOf(source: string): ToStringOptions {
   const [, outer = "", item] =
     /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*#[^\n]*\r?\n)*( *)- /m.exec(source) ?? [];

@@ -1,4 +1,4 @@
-// What `reprise status` says about one group, as plain data: derived from its objects as they were read, and from the time. Pure.
+// What `reprise status` reports about one group, as plain data derived from its objects. Pure.
 import { budgetOf } from "../../../controller/escalation/budget.ts";
 import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
 import { describeCause } from "../../../controller/status/history.ts";
@@ -9,14 +9,14 @@ import type { JobSet } from "../../api/jobset.ts";
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
 
-/** `unknown`: whoever asks may not read nodes. */
+/** `unknown`: the user may not read nodes. */
 export type NodeState = "reachable" | "unreachable" | "gone" | "unknown";
 
 export interface GroupReading {
   readonly object: InPlaceRestart;
-  /** Absent when it was deleted meanwhile. */
+  /** Absent if it was deleted in the meantime. */
   readonly jobSet?: JobSet;
-  /** Its Pods that are being deleted. */
+  /** Its terminating Pods. */
   readonly terminating?: readonly Pod[];
   readonly nodes?: ReadonlyMap<string, NodeState>;
 }
@@ -35,14 +35,14 @@ export interface GroupReport {
   readonly conditions: readonly Condition[];
 }
 
-export interface AwaitedPod {
+interface AwaitedPod {
   readonly pod: string;
   readonly node: string;
   readonly nodeState: NodeState;
   readonly terminatingSince: string;
   readonly gracePeriodEnds: string;
   readonly safeToForcefullyDelete: boolean;
-  /** What the user can do, a line each. */
+  /** What the user can do, one line each. */
   readonly remedies: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export interface RestartReport {
   readonly toEpoch?: number;
   readonly counted: boolean;
   readonly failureSeen?: string;
-  /** Seconds from the failure to each step that was reached. */
+  /** Seconds from the failure to each completed step. */
   readonly steps: Readonly<Partial<Record<Step, number>>>;
 }
 
@@ -80,7 +80,7 @@ export function reportGroup({ object, jobSet, terminating = [], nodes = new Map(
 }
 
 function awaitedPod(pod: Pod, nodeState: NodeState): AwaitedPod[] {
-  // One that has ended keeps nobody waiting.
+  // A finished Pod does not block the group.
   if (pod.deletion === undefined || pod.phase === "Succeeded" || pod.phase === "Failed") return [];
   return [
     {
@@ -96,22 +96,25 @@ function awaitedPod(pod: Pod, nodeState: NodeState): AwaitedPod[] {
 }
 
 function remediesFor(pod: Pod, nodeState: NodeState): readonly string[] {
-  if (nodeState === "gone") return ["wait: Kubernetes collects Pods of nodes that do not exist within a minute"];
+  if (nodeState === "gone") return ["wait: Kubernetes deletes Pods of nodes that no longer exist within a minute"];
   if (nodeState === "reachable") {
     return [
-      `if it takes longer than its grace period (until ${pod.deletion?.timestamp}), look at its finalizers, its volumes and the kubelet's log on ${pod.node}`,
+      `if it is still there after its grace period (${pod.deletion?.timestamp}), check its finalizers, its volumes ` +
+        `and the kubelet log on ${pod.node}`,
     ];
   }
   const force = `kubectl delete pod -n ${pod.namespace} ${pod.name} --force --grace-period=0`;
-  const byHand = `by hand, only when you know that node ${pod.node} is off, because the Pod may still run there: ${force}`;
+  const byHand = `only if you know that node ${pod.node} is off, because the Pod may still run there: ${force}`;
   return pod.safeToForcefullyDelete
     ? [
-        "wait: the controller forcefully deletes it once its node was unreachable for stuckPods.threshold after its grace period; the condition WaitingForTermination says when, or why not",
+        "wait: the controller forcefully deletes it when its node has been unreachable for stuckPods.threshold after " +
+          "its grace period; the condition WaitingForTermination shows when, or why not",
         byHand,
       ]
     : [
-        `if a second copy of it does no harm, let the controller forcefully delete it: ${annotateCommand(pod)}`,
-        `for the Pods of future JobSets, set the annotation on the JobSet; "reprise.dev/node-loss-grace" shortens the time until they are evicted`,
+        `if a second copy of it does no harm, allow the controller to forcefully delete it: ${annotateCommand(pod)}`,
+        "for future JobSets, set the annotation on the JobSet; reprise.dev/node-loss-grace shortens the time until " +
+          "Pods are evicted",
         byHand,
       ];
 }
@@ -133,14 +136,14 @@ function restartReport(record: RestartRecord): RestartReport {
   };
 }
 
-/** Such as "Pod x to terminate (Terminating since 45s on node y: unreachable)". `now` in milliseconds since 1970. */
+/** For example "Pod x to terminate (terminating for 45s on node y: unreachable)". `now` in milliseconds since 1970. */
 export function describeAwaited(awaited: AwaitedPod, now: number): string {
   const { pod, node, nodeState, terminatingSince } = awaited;
   const where = node === "" ? "" : ` on node ${node}: ${nodeState === "unknown" ? "state unknown" : nodeState}`;
-  return `Pod ${pod} to terminate (Terminating since ${ageOf(terminatingSince, now)}${where})`;
+  return `Pod ${pod} to terminate (terminating for ${ageOf(terminatingSince, now)}${where})`;
 }
 
-/** In whole seconds, or in minutes and hours when that says enough. */
+/** In seconds below 10 minutes, else in minutes and hours. */
 export function ageOf(time: string, now: number): string {
   const age = Math.max(0, now - Date.parse(time));
   if (Number.isNaN(age)) return "unknown";

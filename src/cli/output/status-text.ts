@@ -1,9 +1,9 @@
-// How `reprise status` prints groups for people: a table of many, or all about one. Pure.
+// The text output of `reprise status`: a table of groups, or the details of one. Pure.
 import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
 
-/** One line each. `now` in milliseconds since 1970. */
+/** One line per group. */
 export function groupsAsText(groups: readonly GroupReport[], withNamespace: boolean): string {
-  if (groups.length === 0) return "no JobSet restarts in place here\n";
+  if (groups.length === 0) return "No JobSets that restart in place found\n";
   const rows = groups.map((group) => [
     ...(withNamespace ? [group.namespace] : []),
     group.name,
@@ -17,7 +17,7 @@ export function groupsAsText(groups: readonly GroupReport[], withNamespace: bool
   return asLines(table([head, ...rows]));
 }
 
-/** All about one group. */
+/** The details of one group. `now` in milliseconds since 1970. */
 export function groupAsText(group: GroupReport, now: number): string {
   const facts = [
     ["JobSet", `${group.namespace}/${group.name}`],
@@ -63,21 +63,21 @@ function restartRow({ fromEpoch, toEpoch, failureSeen = "", counted, steps, caus
 
 function epochOf({ syncedEpoch, deprecatedEpoch }: GroupReport): string {
   if (syncedEpoch === undefined) return "none yet";
-  return deprecatedEpoch === syncedEpoch ? `${syncedEpoch} is over, waiting for ${syncedEpoch + 1}` : `${syncedEpoch}`;
+  return deprecatedEpoch === syncedEpoch ? `${syncedEpoch} ended, waiting for ${syncedEpoch + 1}` : `${syncedEpoch}`;
 }
 
 function restartsOf({ restarts: { used, max } }: GroupReport): string {
   return max === undefined ? String(used) : `${used}/${max}`;
 }
 
-/** Why a group waits, in one line: the controller says it in its conditions. */
+/** Why a group waits, in one line from its conditions. */
 function note({ conditions }: GroupReport): string {
   const waiting = WAITING.map((type) => conditions.find((each) => each.type === type && each.status === "True"));
   const message = waiting.find((condition) => condition !== undefined)?.message ?? "";
   return message.replace(/^waiting for /, "").replace(/; .*$/s, "");
 }
 
-/** The most telling first. */
+/** The most specific first. */
 const WAITING = ["WaitingForTermination", "Stalled", "AtBarrier"] as const;
 
 function section(title: string, lines: readonly string[]): readonly string[] {
@@ -88,7 +88,7 @@ function indented(rows: readonly (readonly string[])[], head: readonly string[])
   return rows.length === 0 ? [] : table([head, ...rows]).map((line) => `  ${line}`);
 }
 
-/** Columns as wide as their widest cell. */
+/** Aligns the columns. */
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

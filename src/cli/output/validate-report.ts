@@ -1,24 +1,24 @@
-// The work of `reprise validate` on documents that have been read, and how its verdicts are printed. Pure.
+// What `reprise validate` does with the documents, and how it prints the verdicts. Pure.
 import type { Finding, RuleResult, Verdict } from "../../api/admission.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import type { PolicyLookup } from "../../policy/lookup.ts";
 import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
-import { findingLine, type Located, locate, nameOf, namespaceOf } from "./finding-line.ts";
+import { findingLine, jobSetName, type Located, locate, namespaceOf } from "./finding-line.ts";
 
-export interface Judgement {
+interface JobSetValidation {
   readonly at: Located;
   readonly verdict: Verdict;
-  /** What injection itself warns about. */
+  /** The warnings of injection itself. */
   readonly warnings: readonly Finding[];
 }
 
-export function judgeDocuments(
+export function validateDocuments(
   documents: readonly InputDocument[],
   config: InjectionSettings,
   policies: PolicyLookup,
   namespace: string,
-): Judgement[] {
+): JobSetValidation[] {
   return locate(documents).map((at) => {
     const { object } = at.jobSet;
     return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, policies }) };
@@ -26,26 +26,26 @@ export function judgeDocuments(
 }
 
 /** Errors and warnings, for standard error. */
-export function messages(judgements: readonly Judgement[]): string[] {
-  return judgements.flatMap(({ at, verdict, warnings }) => [
+export function findingLines(validations: readonly JobSetValidation[]): string[] {
+  return validations.flatMap(({ at, verdict, warnings }) => [
     ...verdict.errors.map((finding) => findingLine(at, "error", finding)),
     ...[...warnings, ...verdict.warnings].map((finding) => findingLine(at, "warning", finding)),
   ]);
 }
 
-export function verdictsAsText(judgements: readonly Judgement[], ignored: number, explain: boolean): string {
-  const verdicts = judgements.flatMap((judgement) => [
-    headline(judgement),
-    ...(explain ? judgement.verdict.results.flatMap(explanation) : []),
+export function verdictsAsText(validations: readonly JobSetValidation[], ignored: number, explain: boolean): string {
+  const verdicts = validations.flatMap((validation) => [
+    headline(validation),
+    ...(explain ? validation.verdict.results.flatMap(explanation) : []),
   ]);
   const others = ignored === 0 ? [] : [`${count(ignored, "other document")} ignored`];
   return [...verdicts, ...others].map((line) => `${line}\n`).join("");
 }
 
-function headline({ at, verdict, warnings }: Judgement): string {
-  const place = `${at.document.file}: document ${at.document.number}, JobSet ${nameOf(at.jobSet)}`;
+function headline({ at, verdict, warnings }: JobSetValidation): string {
+  const place = `${at.document.file}: document ${at.document.number}, JobSet ${jobSetName(at.jobSet)}`;
   const skipped = skipReason(verdict);
-  if (skipped !== undefined && verdict.allowed) return `${place}: would be left alone (${skipped})`;
+  if (skipped !== undefined && verdict.allowed) return `${place}: would not be injected (${skipped})`;
   const warned = verdict.warnings.length + warnings.length;
   const found = [
     ...(verdict.allowed ? [] : [count(verdict.errors.length, "error")]),
@@ -54,7 +54,7 @@ function headline({ at, verdict, warnings }: Judgement): string {
   return `${place}: ${verdict.allowed ? "valid" : "invalid"}${found.length === 0 ? "" : ` (${found.join(", ")})`}`;
 }
 
-/** When a JobSet is left alone, every rule about JobSets that take part says why. */
+/** Every rule for JobSets that opted in gives the reason for which a JobSet is skipped. */
 function skipReason({ results }: Verdict): string | undefined {
   const first = results.find(({ rule }) => rule === "malformed");
   return first?.verdict === "not-applicable" ? first.reason : undefined;
@@ -72,11 +72,11 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-export function verdictsAsJson(judgements: readonly Judgement[], ignored: number, explain: boolean): string {
-  const verdicts = judgements.map(({ at, verdict, warnings }) => ({
+export function verdictsAsJson(validations: readonly JobSetValidation[], ignored: number, explain: boolean): string {
+  const verdicts = validations.map(({ at, verdict, warnings }) => ({
     file: at.document.file,
     document: at.document.number,
-    jobSet: nameOf(at.jobSet),
+    jobSet: jobSetName(at.jobSet),
     allowed: verdict.allowed,
     errors: verdict.errors,
     warnings: verdict.warnings,

@@ -17,7 +17,7 @@ function agentOf(object: JsonObject) {
 }
 
 describe("the agent", () => {
-  it("is the first initContainer and a sidecar that takes its Pod along when it fails", () => {
+  it("is the first initContainer and a sidecar whose failure restarts its Pod", () => {
     const object = jobSet().replicatedJob("workers", { pods: 2, initContainers: [container("fetch")] });
     const { podSpec } = templateOf(injected(create(object.build())));
     expect(at(podSpec, "initContainers")).toMatchObject([{ name: AGENT.container }, { name: "fetch" }]);
@@ -28,7 +28,7 @@ describe("the agent", () => {
     });
   });
 
-  it("learns who it is from the Pod that JobSet labels", () => {
+  it("reads its identity from the labels of its Pod", () => {
     const env = at(agentOf(jobSet().replicatedJob("workers").build()), "env");
     expect(env).toContainEqual({
       name: "JOBSET_UID",
@@ -38,14 +38,14 @@ describe("the agent", () => {
     expect(env).toContainEqual({ name: "PROTOCOL", value: "epoch" });
   });
 
-  it("speaks upstream's protocol when the JobSet asks for it", () => {
+  it("uses JobSet's own protocol with restartStrategy InPlaceRestart", () => {
     const object = jobSet()
       .spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } })
       .replicatedJob("workers");
     expect(at(agentOf(object.build()), "env")).toContainEqual({ name: "PROTOCOL", value: "jobset" });
   });
 
-  it("has the gate as its hook, which the kubelet waits for before it starts anything else", () => {
+  it("has the gate as its postStart hook, for which the kubelet waits before it starts other containers", () => {
     const agent = agentOf(jobSet().replicatedJob("workers").build());
     expect(at(agent, "lifecycle")).toEqual({ postStart: { exec: { command: [AGENT.binary, "gate"] } } });
   });
@@ -81,7 +81,7 @@ describe("the agent", () => {
     expect(profile).toEqual(has ? { type: "RuntimeDefault" } : undefined);
   });
 
-  it("alone mounts its token", () => {
+  it("is the only container that mounts its token", () => {
     const { podSpec } = templateOf(injected(create(jobSet().replicatedJob("workers").build())));
     expect(at(podSpec, "volumes", 0, "name")).toBe(AGENT.tokenVolume);
     expect(at(podSpec, "initContainers", 0, "volumeMounts", 0, "name")).toBe(AGENT.tokenVolume);
@@ -91,7 +91,7 @@ describe("the agent", () => {
   it.each([
     ["containers", { containers: [container("train"), container(AGENT.container)] }],
     ["initContainers", { initContainers: [container(AGENT.container)] }],
-  ])("refuses a JobSet whose %s have its name already", (list, parts) => {
+  ])("rejects a JobSet whose %s use the reserved name", (list, parts) => {
     const errors = injectionErrors(create(jobSet().replicatedJob("workers", parts).build()));
     expect(errors).toEqual([
       expect.objectContaining({
@@ -102,12 +102,12 @@ describe("the agent", () => {
     ]);
   });
 
-  it("refuses a JobSet whose volume has the name of its token", () => {
+  it("rejects a JobSet with a volume of the reserved name", () => {
     const object = jobSet().replicatedJob("workers", { pod: { volumes: [{ name: AGENT.tokenVolume, emptyDir: {} }] } });
     expect(injectionErrors(create(object.build()))[0]?.path).toMatch(/volumes\[0\]\.name$/);
   });
 
-  it("refuses a Windows Pod", () => {
+  it("rejects a Windows Pod", () => {
     const object = jobSet().replicatedJob("workers", { pod: { os: { name: "windows" } } });
     expect(injectionErrors(create(object.build()))[0]?.rule).toBe("linux-only");
   });
@@ -144,7 +144,7 @@ describe("the agent's resources", () => {
     expect(at(agentOf(object.build()), "resources")).toEqual(FLEXIBLE);
   });
 
-  it("follow the annotations", () => {
+  it("are those of the annotations", () => {
     const object = jobSet()
       .annotation(ANNOTATION.agentCpu, "10m")
       .annotation(ANNOTATION.agentMemory, "32Mi")
@@ -155,7 +155,7 @@ describe("the agent's resources", () => {
     });
   });
 
-  it("ask for nothing where the Pod has resources of its own, unless the user chose", () => {
+  it("are not set in a Pod with Pod-level resources, unless the annotations set them", () => {
     const parts = { pod: { resources: { limits: { cpu: "8", memory: "8Gi" } } } };
     expect(agentOf(jobSet().replicatedJob("workers", parts).build())).not.toHaveProperty("resources");
     const chosen = jobSet().annotation(ANNOTATION.agentCpu, "10m").replicatedJob("workers", parts);
@@ -168,7 +168,7 @@ describe("the agent's resources", () => {
     [ANNOTATION.agentMemory, "64m"],
     [ANNOTATION.agentMemory, "-1Gi"],
     [ANNOTATION.agentMemory, "x".repeat(100_000)],
-  ])("refuse %s: %s", (key, value) => {
+  ])("reject %s: %s", (key, value) => {
     const errors = injectionErrors(create(jobSet().annotation(key, value).replicatedJob("workers").build()));
     expect(errors).toHaveLength(1);
     expect(errors[0]?.path).toBe(`metadata.annotations[${key}]`);

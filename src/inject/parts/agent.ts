@@ -24,7 +24,7 @@ export interface AgentContext {
 }
 
 /** The properties of a Pod that its agent depends on. Pods with the same facts get the same agent. */
-export interface AgentFacts {
+interface AgentFacts {
   readonly asRoot: boolean;
   readonly confined: boolean;
   readonly share: AgentShare;

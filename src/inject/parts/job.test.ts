@@ -8,7 +8,7 @@ import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
 const IGNORE = { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] };
 
 describe("the Job", () => {
-  it("replaces Pods without an end, one per slot", () => {
+  it("replaces Pods without a limit, one per slot", () => {
     const { job } = templateOf(injected(create(jobSet().replicatedJob("workers", { pods: 4 }).build())));
     expect(job).toMatchObject({
       backoffLimit: MAX_INT32,
@@ -29,19 +29,19 @@ describe("the Job", () => {
       { podReplacementPolicy: "TerminatingOrFailed" },
       'podReplacementPolicy: "TerminatingOrFailed" was replaced by "Failed"',
     ],
-  ])("overwrites %j and says so", (job, text) => {
+  ])("overwrites %j with a warning", (job, text) => {
     const outcome = create(jobSet().replicatedJob("workers", { pods: 1, job }).build());
     expect(warningTexts(outcome)).toEqual([expect.stringContaining(`spec.replicatedJobs[0].template.spec.${text}`)]);
     expect(warningTexts(outcome)[0]?.length).toBeLessThanOrEqual(256 - "reprise: ".length);
   });
 
-  it("says once what it overwrote many times", () => {
+  it("warns once about a field that it overwrote many times", () => {
     const builder = jobSet();
     for (const name of ["a", "b", "c"]) builder.replicatedJob(name, { pods: 1, job: { backoffLimit: 0 } });
     expect(warningTexts(create(builder.build()))).toEqual([expect.stringMatching(/\(and 2 more like it\)$/)]);
   });
 
-  it("says nothing about values that are as they must be, and nothing about JobSet's own default OnFailure", () => {
+  it("does not warn about correct values, or about JobSet's default OnFailure", () => {
     const object = jobSet().replicatedJob("workers", {
       job: { backoffLimit: MAX_INT32, completionMode: "Indexed" },
       pod: { restartPolicy: "OnFailure" },
@@ -56,7 +56,7 @@ describe("the Job", () => {
     [{ parallelism: 4 }, 4],
     [{ completions: 1 }, 1],
     [{ completions: null, parallelism: 3 }, 3],
-  ])("fills in what is left out of %j where that keeps the meaning", (job, pods) => {
+  ])("completes %j where that keeps its meaning", (job, pods) => {
     const { job: result } = templateOf(injected(create(jobSet().replicatedJob("workers", { job }).build())));
     expect([result["completions"], result["parallelism"]]).toEqual([pods, pods]);
   });
@@ -64,7 +64,7 @@ describe("the Job", () => {
   it.each<[JsonObject, string]>([
     [{ completions: 4 }, "parallelism is not set, which means 1"],
     [{ completions: 4, parallelism: 2 }, "4 completions, but parallelism is 2"],
-  ])("refuses %j, because which was meant decides how many Pods run", (job, text) => {
+  ])("rejects %j, because a guess would change how many Pods run", (job, text) => {
     const errors = injectionErrors(create(jobSet().replicatedJob("workers", { job }).build()));
     expect(errors).toEqual([
       expect.objectContaining({
@@ -78,7 +78,7 @@ describe("the Job", () => {
 describe("the failure policy", () => {
   const own = { action: "FailIndex", onExitCodes: { operator: "In", values: [3] } };
 
-  it("keeps the user's podFailurePolicy rules in front", () => {
+  it("keeps the user's podFailurePolicy rules first", () => {
     const object = jobSet()
       .annotation(ANNOTATION.failExitCodes, "42")
       .replicatedJob("workers", { job: { podFailurePolicy: { rules: [own] } } });
@@ -91,12 +91,12 @@ describe("the failure policy", () => {
     });
   });
 
-  it("does not repeat a rule that the user wrote too", () => {
+  it("does not repeat a rule that the user already has", () => {
     const object = jobSet().replicatedJob("workers", { job: { podFailurePolicy: { rules: [IGNORE, own] } } });
     expect(templateOf(injected(create(object.build()))).job["podFailurePolicy"]).toEqual({ rules: [IGNORE, own] });
   });
 
-  it("refuses more than 20 rules", () => {
+  it("rejects more than 20 rules", () => {
     const rules = Array.from({ length: 20 }, (_, index) => ({
       action: "Count",
       onExitCodes: { operator: "In", values: [index + 1] },
@@ -110,7 +110,7 @@ describe("the failure policy", () => {
     ]);
   });
 
-  it("refuses more workers than it can have rules for", () => {
+  it("rejects more workers than it can have rules for", () => {
     const containers = Array.from({ length: 20 }, (_, index) => container(`c${index}`));
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "42").replicatedJob("workers", { containers });
     expect(injectionErrors(create(object.build()))[0]?.rule).toBe("rule-limit");
@@ -135,7 +135,7 @@ describe("the failure policy", () => {
     expect(injected(create(object.build()))["spec"]).not.toHaveProperty("failurePolicy");
   });
 
-  it("speaks only for the replicatedJobs that take part", () => {
+  it("targets only participating replicatedJobs", () => {
     const object = jobSet()
       .annotation(ANNOTATION.failExitCodes, "42")
       .annotation(ANNOTATION.replicatedJobs, "workers")
@@ -146,7 +146,7 @@ describe("the failure policy", () => {
     });
   });
 
-  it("refuses a user's rule of the same name", () => {
+  it("rejects a user's rule of the same name", () => {
     const object = jobSet()
       .annotation(ANNOTATION.failExitCodes, "42")
       .spec({ failurePolicy: { rules: [{ name: FAIL_JOB_SET_RULE, action: "RestartJobSet" }] } })
@@ -154,7 +154,7 @@ describe("the failure policy", () => {
     expect(injectionErrors(create(object.build()))[0]?.rule).toBe("failure-policy-rule-name");
   });
 
-  it("refuses bad exit codes", () => {
+  it("rejects invalid exit codes", () => {
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "0-5").replicatedJob("workers");
     expect(injectionErrors(create(object.build()))[0]?.rule).toBe("exit-codes");
   });

@@ -23,7 +23,7 @@ describe("a worker", () => {
     expect(containers[0]).toMatchObject({ restartPolicy: "Never", restartPolicyRules: [OURS], env: [EPOCH] });
   });
 
-  it("knows its attempt under upstream's protocol", () => {
+  it("knows its attempt with JobSet's own protocol", () => {
     const object = jobSet()
       .spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } })
       .replicatedJob("workers");
@@ -32,7 +32,7 @@ describe("a worker", () => {
     );
   });
 
-  it("keeps its own rules in front and its own variables", () => {
+  it("keeps its own variables, and its own rules first", () => {
     const rule = { action: "Restart", exitCodes: { operator: "In", values: [3] } };
     const mine = { name: "REPRISE_EPOCH", value: "mine" };
     const object = jobSet().replicatedJob("workers", {
@@ -46,7 +46,7 @@ describe("a worker", () => {
     expect(outcome.warnings).toEqual([]);
   });
 
-  it("does not restart alone, and its user is told", () => {
+  it("does not restart alone, and the user gets a warning", () => {
     const object = jobSet().replicatedJob("workers", { containers: [container("train", { restartPolicy: "Always" })] });
     const outcome = create(object.build());
     expect(templateOf(injected(outcome)).containers[0]?.["restartPolicy"]).toBe("Never");
@@ -75,7 +75,7 @@ describe("a worker", () => {
 });
 
 describe("the Pod", () => {
-  it("is marked, and kubectl looks at its worker", () => {
+  it("has the injected label, and its worker is the default container of kubectl", () => {
     const { pod } = templateOf(injected(create(jobSet().replicatedJob("workers").build())));
     expect(pod["metadata"]).toEqual({
       labels: { [LABEL.injected]: "true" },
@@ -89,7 +89,7 @@ describe("the Pod", () => {
     expect(pod["metadata"]).toMatchObject(podMetadata);
   });
 
-  it("carries the JobSet's consent to force deletion", () => {
+  it("has the JobSet's annotation that allows forced deletion", () => {
     const object = jobSet().annotation(ANNOTATION.safeToForcefullyDelete, "true").replicatedJob("workers");
     const { pod } = templateOf(injected(create(object.build())));
     expect(at(pod, "metadata", "annotations", ANNOTATION.safeToForcefullyDelete)).toBe("true");
@@ -101,7 +101,7 @@ describe("the Pod", () => {
     expect(templateOf(injected(outcome)).podSpec["imagePullSecrets"]).toEqual([{ name: "a" }, { name: "b" }]);
   });
 
-  it("leaves a lost node after the chosen grace", () => {
+  it("leaves a lost node after the annotated grace period", () => {
     const object = jobSet().annotation(ANNOTATION.nodeLossGrace, "1m30s").replicatedJob("workers");
     expect(templateOf(injected(create(object.build()))).podSpec["tolerations"]).toEqual(
       ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"].map((key) => ({
@@ -128,7 +128,7 @@ describe("the Pod", () => {
     expect(at(tolerations, 0)).toEqual(toleration);
   });
 
-  it("refuses a grace that is not a duration", () => {
+  it("rejects a grace period that is not a duration", () => {
     const object = jobSet().annotation(ANNOTATION.nodeLossGrace, "soon").replicatedJob("workers");
     expect(injectionErrors(create(object.build()))[0]?.message).toContain('"soon" is not a duration');
   });

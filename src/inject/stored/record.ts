@@ -6,7 +6,7 @@ import type { Protocol } from "../../api/protocol.ts";
 import { VERSION } from "../../api/version.ts";
 import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
-import { type ExitCodePolicy, readClasses, spell } from "../../policy/exit-codes.ts";
+import { type ExitCodePolicy, formatCodes, readClasses } from "../../policy/exit-codes.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
 
 export interface InjectionRecord {
@@ -30,7 +30,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     inputs: record.inputs,
     ...(record.exitCodes === undefined
       ? {}
-      : { exitCodes: { fail: spell(record.exitCodes.fail), recreate: spell(record.exitCodes.recreate) } }),
+      : { exitCodes: { fail: formatCodes(record.exitCodes.fail), recreate: formatCodes(record.exitCodes.recreate) } }),
   });
 }
 
@@ -88,7 +88,7 @@ export function recordedPolicy(record: InjectionRecord | undefined, find: FindPo
 const unrecorded: FindPolicy = () => ({ kind: "unknown", places: `the record ${ANNOTATION.status}`, known: [] });
 
 export function sameInputs(a: Inputs, b: Inputs): boolean {
-  const codes = ({ policy }: Inputs) => `${spell(policy.fail)} ${spell(policy.recreate)}`;
+  const codes = ({ policy }: Inputs) => `${formatCodes(policy.fail)} ${formatCodes(policy.recreate)}`;
   return SHAPING_ANNOTATIONS.every((key) => a.texts[key] === b.texts[key]) && codes(a) === codes(b);
 }
 

@@ -84,7 +84,7 @@ const SHAPES: readonly [string, () => JobSetBuilder][] = [
 describe.each(SHAPES)("an update of %s", (_shape, builder) => {
   const old = () => stored(injected(create(builder().build())));
 
-  it("that sends the plain file again restores the stored spec exactly", () => {
+  it("with the plain file keeps the stored spec exactly", () => {
     const live = old();
     const outcome = update(withCrdDefaults(builder().build()), live);
     expect(injected(outcome)["spec"]).toEqual(live["spec"]);
@@ -92,7 +92,7 @@ describe.each(SHAPES)("an update of %s", (_shape, builder) => {
     expect(at(injected(outcome), "metadata", "annotations")).toEqual(at(live, "metadata", "annotations"));
   });
 
-  it("that changes nothing needs no patch and warns of nothing", () => {
+  it("without changes has an empty patch and no warnings", () => {
     const live = old();
     const sent = structuredClone(live);
     const outcome = update(sent, live);
@@ -144,7 +144,7 @@ describe("an update", () => {
     jobSet().replicatedJob("workers", { pods: 2, containers: [container("train", { image })] });
   const live = () => stored(injected(create(builder().build())));
 
-  it("hands a change of the user's own fields on to JobSet", () => {
+  it("passes a change of the user's own fields on to JobSet", () => {
     const result = injected(update(withCrdDefaults(builder("train:2").build()), live()));
     expect(at(result, ...POD_SPEC, "containers", 0, "image")).toBe("train:2");
     expect(result["spec"]).not.toEqual(live()["spec"]);
@@ -159,12 +159,12 @@ describe("an update", () => {
       () => jobSet().replicatedJob("workers", { pods: 3, containers: [container("train", { image: "train:1" })] }),
     ],
     ["another replicatedJob", () => jobSet().replicatedJob("others", { pods: 2 })],
-  ])("hands %s on to JobSet", (_case, change) => {
+  ])("passes %s on to JobSet", (_case, change) => {
     const result = injected(update(withCrdDefaults(change(builder()).build()), live()));
     expect(result["spec"]).not.toEqual(live()["spec"]);
   });
 
-  it("does not bring back a rule that the user took away", () => {
+  it("does not bring back a rule that the user removed", () => {
     const own = { action: "FailJob", onExitCodes: { operator: "In", containerName: "train", values: [9] } };
     const before = jobSet().replicatedJob("workers", { pods: 1, job: { podFailurePolicy: { rules: [own] } } });
     const old = stored(injected(create(before.build())));
@@ -172,7 +172,7 @@ describe("an update", () => {
     expect(JSON.stringify(templateOf(result).job["podFailurePolicy"])).not.toContain("FailJob");
   });
 
-  it("carries over what JobSet lets a suspended one change, with our parts in it", () => {
+  it("applies what JobSet allows to change in a suspended JobSet, and keeps the additions", () => {
     const suspended = jobSet()
       .annotation(ANNOTATION.nodeLossGrace, "30s")
       .suspended()
@@ -205,7 +205,7 @@ describe("an update", () => {
     expect(templateOf(result).job["backoffLimit"]).toBe(MAX_INT32);
   });
 
-  it("takes the injected form with a change too, as Kueue sends it", () => {
+  it("accepts the injected form with a change, as Kueue sends it", () => {
     const old = stored(injected(create(builder().suspended().build())));
     const sent = changed(old, [...POD_SPEC, "nodeSelector"], { zone: "x" });
     expect(createPatch(sent, injected(update(sent, old)))).toEqual([]);
@@ -217,7 +217,7 @@ describe("an update", () => {
     [ANNOTATION.nodeLossGrace, "5s"],
     [ANNOTATION.agentMemory, "not a quantity"],
     [ANNOTATION.replicatedJobs, "nobody"],
-  ])("that sets %s changes nothing until the JobSet is recreated, and says so", (key, value) => {
+  ])("that sets %s changes nothing until the JobSet is recreated, with a warning", (key, value) => {
     const outcome = update(withCrdDefaults(builder().annotation(key, value).build()), live());
     expect(injected(outcome)["spec"]).toEqual(live()["spec"]);
     expect(warningTexts(outcome)).toEqual([
@@ -242,13 +242,13 @@ describe("an update", () => {
     expect(annotations).toEqual(at(live(), "metadata", "annotations"));
   });
 
-  it("restores a JobSet whose record was lost", () => {
+  it("keeps the spec of a JobSet whose record was lost", () => {
     const old = live();
     delete Object(at(old, "metadata", "annotations"))[ANNOTATION.status];
     expect(injected(update(withCrdDefaults(builder().build()), old))["spec"]).toEqual(old["spec"]);
   });
 
-  it("says again what it overwrites as long as the user writes it", () => {
+  it("warns about an overwritten field every time", () => {
     const own = () => jobSet().replicatedJob("workers", { pods: 1, job: { backoffLimit: 0 } });
     const old = stored(injected(create(own().build())));
     expect(warningTexts(update(withCrdDefaults(own().build()), old))).toEqual([
@@ -273,7 +273,7 @@ describe("an update", () => {
     ]);
   });
 
-  it("leaves a JobSet that is being deleted alone", () => {
+  it("does not change a JobSet that is being deleted", () => {
     const old = changed(live(), ["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z");
     expect(update(builder().build(), old)).toMatchObject({ reason: "being-deleted" });
   });

@@ -2,7 +2,7 @@ import { listAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import { agentRestartRule as compiledRule } from "../../policy/compile.ts";
 import { exitActions, FAILURE_CODES } from "../../policy/exit-actions.ts";
-import { spell } from "../../policy/exit-codes.ts";
+import { formatCodes } from "../../policy/exit-codes.ts";
 import { CHANGED_AFTER_INJECTION, inAgents } from "../integrity.ts";
 import type { Rule } from "../rule.ts";
 
@@ -23,7 +23,8 @@ export const agentRestartRule: Rule = {
       const action = exitActions(rules);
       const alone = FAILURE_CODES.filter((code) => action(code) !== "RestartAllContainers");
       if (alone.length === 0) return [];
-      const message = `does not restart the Pod when the agent exits with ${spell(alone)}: ${CHANGED_AFTER_INJECTION}`;
+      const codes = formatCodes(alone);
+      const message = `does not restart the Pod when the agent exits with ${codes}: ${CHANGED_AFTER_INJECTION}`;
       return [{ path: `${path}.restartPolicyRules`, message }];
     }),
 };

@@ -95,7 +95,7 @@ const EXAMPLES: readonly (readonly [Rule, Omit<RuleExamples, "ignores">])[] = [
         "an unknown policy",
         annotated(ANNOTATION.failurePolicy, "cuda-default"),
         `metadata.annotations[${ANNOTATION.failurePolicy}]`,
-        /"cuda-default" is not a failure policy of the config file; define it there/,
+        /"cuda-default" is not defined in the config file; define it there/,
       ],
     },
   ],

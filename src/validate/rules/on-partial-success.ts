@@ -13,7 +13,7 @@ export const onPartialSuccess: Rule = {
   scope: "opted-in",
   check: (subject) =>
     checkAnnotation(subject, ANNOTATION.onPartialSuccess, (text) => CHOICES.includes(text), {
-      form: '"recreate" (JobSet recreates all Jobs) or "continue" (the other Pods restart without those that succeeded)',
+      form: '"recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not restart)',
       example: "recreate",
     }),
 };

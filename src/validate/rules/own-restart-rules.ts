@@ -7,7 +7,7 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { workerRestartRule } from "../../policy/compile.ts";
 import { exitActions, FAILURE_CODES } from "../../policy/exit-actions.ts";
-import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
+import { type ExitCodePolicy, formatCodes } from "../../policy/exit-codes.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
 
 export const ownRestartRules: Rule = {
@@ -40,12 +40,12 @@ function conflicts(worker: JsonObject, policy: ExitCodePolicy, path: string): Pr
   const problems: Problem[] = [];
   if (alone.length > 0) {
     const message =
-      `restarts this container alone on ${spell(alone)}, and its group does not notice; ` +
+      `restarts this container alone on ${formatCodes(alone)}, and its group does not notice; ` +
       "remove the rule to restart the group";
     problems.push({ path, message });
   }
   if (taken.length > 0) {
-    const codes = spell(taken.toSorted((a, b) => a - b));
+    const codes = formatCodes(taken.toSorted((a, b) => a - b));
     problems.push({
       path,
       message: `matches ${codes} before the exit-code annotations apply; remove the codes from one of the two`,

@@ -8,7 +8,7 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { podFailureRules } from "../../policy/compile.ts";
 import { codeMatcher, FAILURE_CODES } from "../../policy/exit-actions.ts";
-import { type ExitCodePolicy, spell } from "../../policy/exit-codes.ts";
+import { type ExitCodePolicy, formatCodes } from "../../policy/exit-codes.ts";
 import { judged, notApplicable, type Problem, type Rule } from "../rule.ts";
 
 /** Exit codes of an agent whose Pod is shut down: 128 + SIGKILL, 128 + SIGTERM. */
@@ -58,8 +58,8 @@ function problemsOf({ path, action, onExitCodes, workers }: OwnRule, { fail, rec
   const lost = FAILURE_CODES.filter((code) => matches(code) && !reach.has(code));
   if (lost.length > 0 && (container === undefined || workers.includes(container))) {
     const message =
-      `workers that exit with ${spell(lost)} restart in place and never reach this rule; to fail the JobSet list the ` +
-      "codes in reprise.dev/fail-exit-codes, to replace the Pod in reprise.dev/recreate-exit-codes";
+      `workers that exit with ${formatCodes(lost)} restart in place and never reach this rule; to fail the JobSet list ` +
+      "the codes in reprise.dev/fail-exit-codes, to replace the Pod in reprise.dev/recreate-exit-codes";
     problems.push({ path: `${path}.values`, message });
   }
   if (container === undefined && (action === "FailJob" || action === "FailIndex") && SHUTDOWN_CODES.some(matches)) {

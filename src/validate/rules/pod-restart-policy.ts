@@ -12,9 +12,9 @@ export const podRestartPolicy: Rule = {
   scope: "opted-in",
   check: (subject) =>
     inParticipants(subject, "containers restart by their rules alone", ({ index, template: { podSpec } }) => {
-      const written = podSpec["restartPolicy"];
-      if (written === "Never") return [];
-      const message = `is ${brief(written)} and not "Never", so containers would restart alone: ${CHANGED_AFTER_INJECTION}`;
+      if (podSpec["restartPolicy"] === "Never") return [];
+      const found = brief(podSpec["restartPolicy"]);
+      const message = `is ${found} and not "Never", so containers would restart alone: ${CHANGED_AFTER_INJECTION}`;
       return [{ path: `${podPath(index)}.restartPolicy`, message }];
     }),
 };

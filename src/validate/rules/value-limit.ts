@@ -39,7 +39,7 @@ function tooLong(rules: readonly Json[], field: string, path: string): Problem[]
   return rules.flatMap((rule, position) => {
     const count = isObject(rule) ? listAt(objectAt(rule, field), "values").length : 0;
     if (count <= MAX_VALUES) return [];
-    const message = `has ${count} exit codes, and Kubernetes allows ${MAX_VALUES} in one rule; use operator NotIn, or two rules`;
+    const message = `has ${count} exit codes, and Kubernetes allows ${MAX_VALUES} per rule; use NotIn, or two rules`;
     return [{ path: `${path}[${position}].${field}.values`, message }];
   });
 }
