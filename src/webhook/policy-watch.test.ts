@@ -1,4 +1,4 @@
-// The watch behind named failure policies, with a server that sends events when a test says so: a real one is rarely late.
+// The watch behind named failure policies, with a server that sends events when a test says so.
 import type { ServerResponse } from "node:http";
 import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";

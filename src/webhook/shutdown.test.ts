@@ -19,8 +19,8 @@ import {
 vi.setConfig({ testTimeout: 120_000 });
 
 /**
- * Connections to a Service as the API server makes them: pooled by the Service's name, whatever replica is behind each. A
- * new one goes to any replica that is still listed. A replica leaves the list some time after it is no longer ready.
+ * Connections to a Service as the API server makes them: pooled by the Service's name, whatever replica is behind each.
+ * A new one goes to any replica that is still listed. A replica leaves the list some time after it became unready.
  */
 class ServiceAgent extends Agent {
   readonly endpoints: number[];
@@ -66,7 +66,7 @@ test("a replica that shuts down under load fails no request", async () => {
   await volume.remove();
 });
 
-test("an idle connection is never closed under the client: its next request is answered, with Connection: close", async () => {
+test("an idle connection is not closed: its next request is answered, with Connection: close", async () => {
   const volume = await certificates();
   const webhook = await startWebhook({ certDir: volume.directory, drain: { minMs: 0, maxMs: 10_000 } });
   const agent = new Agent({ keepAlive: true });

@@ -161,7 +161,7 @@ export async function health(port: number, path: string): Promise<{ status: numb
   return { status: response.status, text: await response.text() };
 }
 
-export interface LoadResult {
+interface LoadResult {
   readonly sent: number;
   /** Each distinct failure once. */
   readonly failures: readonly string[];
