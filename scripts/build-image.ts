@@ -1,5 +1,6 @@
-// Builds the image with the engine of this machine: `npm run build:image -- --tag registry.example/reprise:1 --arch amd64 --arch arm64`.
-// Several architectures give one image each, named <tag>-<arch>. The build itself is the Dockerfile's; this only calls it.
+// Builds the image with this machine's container engine: `npm run build:image -- --tag registry.example/reprise:1
+// --arch amd64 --arch arm64`. Several architectures give one image each, named <tag>-<arch>. The Dockerfile defines the
+// build; this only runs it.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,7 +9,7 @@ import { type Arch, nativeArch, readArchs } from "./architectures.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** In the order in which they are tried. Each answers "info" only if it can really build: a client without its engine cannot. */
+/** Tried in this order. "info" succeeds only if the engine can build: a client without its daemon cannot. */
 const ENGINES = ["docker", "podman", "buildah"] as const;
 type Engine = (typeof ENGINES)[number];
 
@@ -16,7 +17,7 @@ export interface ImageBuild {
   readonly engine: Engine;
   readonly arch: Arch;
   readonly tag: string;
-  /** What the stages start from instead of the public images of the Dockerfile. */
+  /** Base images, instead of the public ones in the Dockerfile. */
   readonly bases?: { readonly build?: string | undefined; readonly final?: string | undefined };
   readonly env?: NodeJS.ProcessEnv;
   readonly quiet?: boolean;
@@ -27,9 +28,9 @@ export function buildImage({ engine, arch, tag, bases = {}, env, quiet = false }
     "build",
     `--platform=linux/${arch}`,
     `--tag=${tag}`,
-    // Each step is a layer of its own, kept for the next build; docker and podman do so by themselves.
+    // Caches each step for the next build; docker and podman do so by default.
     ...(engine === "buildah" ? ["--layers"] : []),
-    // Known to docker; older versions of the others have to be told.
+    // Docker sets it; older versions of the others do not.
     ...(engine === "docker" ? [] : ["--build-arg", `BUILDPLATFORM=linux/${nativeArch()}`]),
     ...(bases.build === undefined ? [] : ["--build-arg", `BUILD_BASE=${bases.build}`]),
     ...(bases.final === undefined ? [] : ["--build-arg", `BASE=${bases.final}`]),
@@ -42,17 +43,16 @@ export function buildImage({ engine, arch, tag, bases = {}, env, quiet = false }
     env: { ...process.env, ...env },
   });
   if (status === 0) return;
-  const said = quiet ? `:\n${stderr.trim().split("\n").slice(-20).join("\n")}` : "";
-  throw new Error(`${engine} could not build ${tag} for ${arch}${said}`, { cause: error });
+  const output = quiet ? `:\n${stderr.trim().split("\n").slice(-20).join("\n")}` : "";
+  throw new Error(`${engine} failed to build ${tag} for ${arch}${output}`, { cause: error });
 }
 
 function readEngine(name: string | undefined): Engine {
   const known = ENGINES.find((engine) => engine === name);
   if (known !== undefined) return known;
-  if (name !== undefined) throw new Error(`--engine ${name} is unknown: it takes ${ENGINES.join(", ")}`);
+  if (name !== undefined) throw new Error(`unknown --engine ${name}: use ${ENGINES.join(", ")}`);
   const found = ENGINES.find((engine) => spawnSync(engine, ["info"], { stdio: "ignore" }).status === 0);
-  if (found === undefined)
-    throw new Error(`none of ${ENGINES.join(", ")} answers on this machine: install or start one`);
+  if (found === undefined) throw new Error(`no container engine found: install or start one of ${ENGINES.join(", ")}`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// `npm run build`: everything that is shipped, into dist/.
+// `npm run build`: builds everything that is shipped, into dist/.
 import { bundleCli } from "./bundle.ts";
 
 await bundleCli("dist");

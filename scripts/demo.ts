@@ -1,5 +1,5 @@
-// npm run demo: what reprise does, first at once and without a cluster, then on a real Kubernetes on this machine.
-// Options after `--`: --quick stops after the instant part, --keep leaves the cluster up to look around.
+// npm run demo: shows what reprise does, first without a cluster, then on a real Kubernetes on this machine. Options
+// after `--`: --quick stops after the first part, --keep leaves the cluster running.
 import { parseArgs, styleText } from "node:util";
 import { connect } from "../src/kube/client.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
@@ -12,22 +12,22 @@ import { showTimeline } from "./demo/timeline.ts";
 
 const EXAMPLE = "examples/train.yaml";
 const TAG = "demo";
-/** Away from slot 0, where a developer's own cluster is. */
+/** Away from slot 0, the default of `npm run cluster`. */
 const FIRST_SLOT = 8;
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean" }, keep: { type: "boolean" } } });
 
 title("1. A plain JobSet meets the webhook");
 await showInjection(EXAMPLE);
-title("2. A failure, played through");
+title("2. A simulated failure");
 showTimeline();
 if (options.quick !== true) {
-  const lack = lackOfThisMachine();
-  if (lack === undefined) await showRecovery();
-  else process.stdout.write(`\nThe demo ends here, without a real cluster. ${lack}\n`);
+  const missing = missingPrerequisite();
+  if (missing === undefined) await showRecovery();
+  else process.stdout.write(`\nThe demo ends here, without a real cluster. ${missing}\n`);
 }
 
-function lackOfThisMachine(): string | undefined {
+function missingPrerequisite(): string | undefined {
   const machine = thisMachine();
   try {
     checkLinux(machine);
@@ -51,7 +51,7 @@ async function showRecovery(): Promise<void> {
   let isInterrupted = false;
   const interrupt = () => {
     isInterrupted = true;
-    process.stderr.write("\nending the cluster ...\n");
+    process.stderr.write("\nstopping the cluster ...\n");
     void close().then(() => process.exit(130));
   };
   process.once("SIGINT", interrupt);
@@ -74,13 +74,13 @@ async function showRecovery(): Promise<void> {
     const recreated = await recover(cluster, client, WITHOUT, EXAMPLE);
     await client.close();
     const ratio = (inPlace.seconds / recreated.seconds).toFixed(2);
-    process.stdout.write(
-      `\n${styleText("bold", `With reprise ${ratio} times the time`)}, and every Pod stays where it is. One run each, on two nodes that share this machine.\n`,
-    );
+    const result = styleText("bold", `With reprise, recovery took ${ratio} times as long as without`);
+    process.stdout.write(`\n${result}, and every Pod stayed on its node.\n`);
+    process.stdout.write("One run each, on two nodes that share this machine.\n");
     keep = options.keep === true;
-    if (keep) lookAround(cluster);
+    if (keep) showAccess(cluster);
   } catch (error) {
-    // Its cluster was taken away from under it; the process ends when nothing of that is left.
+    // The interrupt removed the cluster; wait for it to exit the process.
     if (isInterrupted) await new Promise(() => {});
     throw error;
   } finally {
@@ -90,15 +90,15 @@ async function showRecovery(): Promise<void> {
   }
 }
 
-function lookAround({ kubeconfig, record }: Cluster): void {
+function showAccess({ kubeconfig, record }: Cluster): void {
   process.stdout.write(`
-The cluster stays up. Look around with
+The cluster is still running. Explore it with
 
   export KUBECONFIG=${kubeconfig}
   kubectl get jobsets,inplacerestarts,pods -n ${WITH}
   npx reprise status -n ${WITH}
 
-and end it with
+and stop it with
 
   npm run cluster -- down --slot ${record.slot}
 `);

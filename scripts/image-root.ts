@@ -1,5 +1,5 @@
-// What the image holds, gathered in dist/image: Node, the compiled agent and the bundled program. Runs in the build stage of
-// the Dockerfile, for the architecture that the image is for.
+// Collects the contents of the image in dist/image: Node.js, the compiled agent and the bundled CLI. Runs in the build
+// stage of the Dockerfile, for the image's architecture.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import { bundleCli } from "./bundle.ts";
 const FOLDER = join(import.meta.dirname, "..", "dist", "image");
 
 const { values } = parseArgs({ options: { arch: { type: "string" } } });
-// A builder that knows no TARGETARCH passes "", and builds for itself.
+// A builder without TARGETARCH passes "" and builds for its own architecture.
 const [arch = "amd64"] = readArchs(values.arch ? [values.arch] : undefined);
 
 rmSync(FOLDER, { recursive: true, force: true });

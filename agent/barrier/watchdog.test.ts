@@ -88,7 +88,7 @@ it("gives up when it lost access together with the group's object, and not when 
   expect(await runThrough([WAITING_POD, rejected(403), WAITING_POD])).toMatchObject({ reason: undefined, told: 2 });
 });
 
-it("checks soon after the group's object is deleted, but not at once: all its agents learn of it together", async () => {
+it("checks soon after the group's object is deleted, but not at once: all agents learn of it together", async () => {
   const { pauses } = await runThrough([WAITING_POD, WAITING_POD, WAITING_POD, WAITING_POD, WAITING_POD], {
     lost: true,
     deletedDuring: 5,

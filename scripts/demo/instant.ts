@@ -1,5 +1,5 @@
-// The instant part of the demo: no cluster. The real webhook, over real TLS on loopback, is asked what the API server would ask
-// it when a plain JobSet is applied; then a failure is played through the real decisions in virtual time.
+// The first part of the demo, without a cluster: sends the real webhook, over TLS on loopback, the AdmissionReview that
+// the API server sends for a plain JobSet, and shows the patch.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
@@ -37,20 +37,20 @@ export async function showInjection(file: string): Promise<void> {
   try {
     const plain: unknown = parse(text);
     const began = performance.now();
-    const operations = await askForPatch(webhook.port, authority.cert, plain);
+    const operations = await requestPatch(webhook.port, authority.cert, plain);
     const took = performance.now() - began;
     const injected: unknown = jsonPatch.applyPatch(plain, operations, false, false).newDocument;
-    process.stdout.write(`The webhook answered in ${took.toFixed(1)} ms. What it adds to ${file}:\n\n`);
+    process.stdout.write(`The webhook responded in ${took.toFixed(1)} ms. It adds to ${file}:\n\n`);
     const diff = unifiedDiff(stringify(parse(text)), stringify(injected), ["in Git", "in the cluster"]);
-    for (const line of diff) process.stdout.write(`  ${painted(line)}\n`);
+    for (const line of diff) process.stdout.write(`  ${colored(line)}\n`);
   } finally {
     await webhook.shutdown();
     rmSync(folder, { recursive: true });
   }
 }
 
-/** As the API server sends it: an AdmissionReview over TLS. */
-async function askForPatch(port: number, ca: string, object: unknown): Promise<Operation[]> {
+/** Sends an AdmissionReview over TLS, as the API server does. */
+async function requestPatch(port: number, ca: string, object: unknown): Promise<Operation[]> {
   const review = {
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
@@ -71,7 +71,7 @@ async function askForPatch(port: number, ca: string, object: unknown): Promise<O
   return JSON.parse(Buffer.from(response.patch, "base64").toString()) as Operation[];
 }
 
-function painted(line: string): string {
+function colored(line: string): string {
   if (line.startsWith("+")) return styleText("green", line);
   if (line.startsWith("-")) return styleText("red", line);
   return line.startsWith("@") ? styleText("cyan", line) : line;

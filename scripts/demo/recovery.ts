@@ -1,5 +1,5 @@
-// The real part of the demo: the same plain JobSet in a namespace with the label and in one without, a worker killed in each,
-// and what happens until all workers run again, followed live.
+// The second part of the demo: the same plain JobSet in a namespace with the label and in one without. A worker is
+// killed in each, and the recovery is shown live.
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
 import type { RestartSteps } from "../../src/api/in-place-restart.ts";
@@ -13,7 +13,7 @@ import { LEGEND, strip } from "./strips.ts";
 export const WITH = "with-reprise";
 export const WITHOUT = "without-reprise";
 
-/** Of examples/train.yaml. */
+/** In examples/train.yaml. */
 const PODS = 4;
 const REDRAW_MS = 100;
 
@@ -33,7 +33,7 @@ export async function recover(
   observer.start();
   try {
     await observer.running(PODS);
-    process.stdout.write(`  ${styleText("bold", namespace)}: four workers run; one of them is killed.\n${LEGEND}\n`);
+    process.stdout.write(`  ${styleText("bold", namespace)}: four workers are running; one is killed.\n${LEGEND}\n`);
     const stopDrawing = drawLive(() => frameOf(observer.sinceKill()));
     let recovery: Recovery;
     try {
@@ -54,7 +54,7 @@ function frameOf({ lanes, seconds }: Pick<Recovery, "lanes" | "seconds">): reado
   return lanes.map((lane) => `    ${strip(lane, seconds)} ${seconds.toFixed(1)} s`);
 }
 
-/** Redraws a frame in its place until it is stopped, which removes it. Elsewhere than on a terminal nothing is drawn. */
+/** Redraws a frame in place until stopped, which removes it. Draws nothing unless stdout is a terminal. */
 function drawLive(frame: () => readonly string[]): () => void {
   if (!process.stdout.isTTY) return () => {};
   let height = 0;
@@ -74,7 +74,7 @@ function drawLive(frame: () => readonly string[]): () => void {
   };
 }
 
-/** Where the time went, as the controller recorded it. */
+/** The steps of the restart, as recorded by the controller. */
 export async function showSteps({ kubectl }: Cluster, namespace: string): Promise<void> {
   const path = "jsonpath={.status.history[-1:]}";
   const record = JSON.parse(

@@ -5,17 +5,17 @@ import { strip } from "./strips.ts";
 const plain = (...args: Parameters<typeof strip>) => stripVTControlCharacters(strip(...args));
 
 describe("the strip of a worker", () => {
-  it("shows it running, down, waiting and running again, an eighth of a second for each character", () => {
+  it("shows running, down, waiting and running again, with one character per eighth of a second", () => {
     expect(plain({ down: 0.5, back: 1, up: 1.5 }, 2)).toBe("████····▒▒▒▒████");
   });
 
-  it("goes no further than what has happened", () => {
+  it("ends with what has happened so far", () => {
     const nothing = { down: Number.NaN, back: Number.NaN, up: Number.NaN };
     expect(plain(nothing, 0.5)).toBe("████");
     expect(plain({ ...nothing, down: 0.25 }, 0.5)).toBe("██··");
   });
 
-  it("loses its beginning when it is long", () => {
+  it("is cut at its beginning if it is long", () => {
     const text = plain({ down: 1, back: 2, up: 99 }, 100);
     expect(text).toHaveLength(96);
     expect(text.endsWith("████████")).toBe(true);

@@ -1,10 +1,10 @@
-// A recovery as strips of characters, one for each worker: what the terminal shows while it happens, and leaves behind after.
+// A recovery as strips of characters, one per worker, for the terminal.
 import { styleText } from "node:util";
 import type { Lane } from "../recovery/observe.ts";
 
-/** Characters for a second. */
+/** Characters per second. */
 const SCALE = 8;
-/** Longer recoveries are cut off on the left, so that the end is seen. */
+/** Longer recoveries are cut on the left, so that the end is visible. */
 const WIDTH = 96;
 
 type State = "runs" | "down" | "waits";
@@ -33,7 +33,7 @@ export function strip(lane: Lane, seconds: number): string {
   return text;
 }
 
-/** Comparisons with NaN do not hold, which is right for what has not happened yet. */
+/** Comparisons with NaN are false, which is right for what has not happened yet. */
 function stateAt({ down, back, up }: Lane, at: number): State {
   if (at >= up || !(at >= down)) return "runs";
   return at >= back ? "waits" : "down";

@@ -1,4 +1,4 @@
-// Plays one failure through the real decisions of controller and agents, in virtual time.
+// Simulates one failure with the real decisions of controller and agents, in virtual time.
 import { styleText } from "node:util";
 import { playScenario } from "../../src/simulate/play.ts";
 import { timelineLines } from "../../src/simulate/timeline.ts";
@@ -9,7 +9,9 @@ export function showTimeline(): void {
   const began = performance.now();
   const { moments } = playScenario({ seed: 1, pods: 4, faults: [{ kind: "kill-worker", at: FAULT_AT_MS }] });
   const took = (performance.now() - began).toFixed(0);
-  process.stdout.write(`A worker of four fails. The same decisions as in a cluster, in virtual time (${took} ms):\n\n`);
+  process.stdout.write(
+    `One of four workers fails. The decisions are those of a cluster, in virtual time (${took} ms):\n\n`,
+  );
   for (const line of timelineLines(moments.filter(({ at }) => at >= FAULT_AT_MS))) {
     process.stdout.write(`${line.includes("FAULT") ? styleText("red", line) : line}\n`);
   }

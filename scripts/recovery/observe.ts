@@ -1,18 +1,19 @@
-// Follows the Pods of one namespace by a watch and notes, on one clock, when each was seen to change. What is seen is the
-// status that the kubelet reports, whoever brings the Pods back.
+// Watches the Pods of one namespace and records, on one clock, when each was seen to change. It sees the status that
+// the kubelet reports, whatever restarts the Pods.
 import { AGENT } from "../../src/api/names.ts";
 import { type Pod, readPod } from "../../src/api/pod.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { Reflector } from "../../src/kube/reflector.ts";
 import { killContainers } from "../../test/cluster/container.ts";
 
-/** The worker's container, and the names that its agent may have: ours, and upstream's. */
+/** The worker's container. */
 export const WORKER = "trainer";
+/** The agent's container in upstream's own protocol. */
 export const UPSTREAM_AGENT = "in-place-restart-agent";
 
 /** What happened in one slot, in seconds since the kill; NaN until it happens. */
 export interface Lane {
-  /** Its old worker was seen to have ended, or its Pod to be going. */
+  /** Its old worker was seen to have ended, or its Pod to be terminating. */
   readonly down: number;
   /** Its agent runs again; without agents, its new Pod was seen. */
   readonly back: number;
@@ -21,13 +22,13 @@ export interface Lane {
 }
 
 export interface Recovery {
-  /** One for each slot, the killed one first. */
+  /** One per slot, the killed one first. */
   readonly lanes: readonly Lane[];
   readonly seconds: number;
   readonly newPods: number;
 }
 
-interface Sight {
+interface Observation {
   readonly at: number;
   readonly pod: Pod;
   readonly gone: boolean;
@@ -35,7 +36,7 @@ interface Sight {
 
 interface Kill {
   readonly began: number;
-  /** What there was before it: containers, Pods, and slots with the killed one first. */
+  /** The state before the kill: containers, Pods, and slots with the killed one first. */
   readonly old: ReadonlySet<string>;
   readonly uids: ReadonlySet<string>;
   readonly slots: readonly string[];
@@ -47,7 +48,7 @@ export class PodObserver {
   readonly #pods = new Map<string, Pod>();
   readonly #reflector: Reflector<Pod>;
   readonly #namespace: string;
-  #sights: Sight[] = [];
+  #observations: Observation[] = [];
   #kill: Kill | undefined;
   #onChange: () => void = () => {};
 
@@ -61,10 +62,10 @@ export class PodObserver {
         const gone = kind === "deleted";
         if (gone) this.#pods.delete(uid);
         else this.#pods.set(uid, item);
-        this.#sights.push({ at: performance.now(), pod: item, gone });
+        this.#observations.push({ at: performance.now(), pod: item, gone });
         this.#onChange();
       },
-      // It tries again by itself; what it cannot see runs into the limit below.
+      // It retries by itself; what it cannot see runs into the limit below.
       onError: () => {},
     });
   }
@@ -77,7 +78,7 @@ export class PodObserver {
     await this.#reflector.stop();
   }
 
-  /** Waits until this many workers run, none of them in one of these containers. */
+  /** Waits until this many workers run, none of them in one of the `except` containers. */
   async running(count: number, except: ReadonlySet<string> = new Set()): Promise<readonly Pod[]> {
     const found = () => {
       const pods = [...this.#pods.values()].filter((pod) => isUp(pod, except));
@@ -85,7 +86,7 @@ export class PodObserver {
     };
     return await new Promise((resolve, reject) => {
       const limit = setTimeout(
-        () => reject(new Error(`${count} workers in ${this.#namespace} never ran: ${this.#describe()}`)),
+        () => reject(new Error(`${count} workers in ${this.#namespace} did not start: ${this.#describe()}`)),
         LIMIT_MS,
       );
       this.#onChange = () => {
@@ -103,11 +104,11 @@ export class PodObserver {
   async killOne(count: number): Promise<Recovery> {
     const before = await this.running(count);
     const victim = before[Math.floor(Math.random() * before.length)];
-    if (victim === undefined) throw new Error("nobody to kill");
+    if (victim === undefined) throw new Error("no worker to kill");
     const old = new Set(before.flatMap(({ containers }) => containers.map(({ containerID = "" }) => containerID)));
     const uids = new Set(before.map(({ uid }) => uid));
     const slots = [victim, ...before.filter((pod) => pod !== victim)].map(slotOf);
-    this.#sights = [];
+    this.#observations = [];
     this.#kill = { began: performance.now(), old, uids, slots };
     killContainers(bare(workerId(victim)));
     const after = await this.running(count, old);
@@ -115,18 +116,19 @@ export class PodObserver {
     return { lanes, seconds, newPods: after.filter(({ uid }) => !uids.has(uid)).length };
   }
 
-  /** The containers of the agents, without the runtime's prefix. */
+  /** Container IDs of the agents, without the runtime's prefix. */
   agents(): readonly string[] {
     return [...this.#pods.values()].map((pod) => bare(agentOf(pod)?.containerID ?? ""));
   }
 
-  /** What has happened so far. */
+  /** The recovery so far. */
   sinceKill(): Pick<Recovery, "lanes" | "seconds"> {
     if (this.#kill === undefined) return { lanes: [], seconds: 0 };
     const { began, old, uids, slots } = this.#kill;
     const lanes = slots.map((slot) => {
-      const sights = this.#sights.filter(({ pod }) => slotOf(pod) === slot);
-      const first = (when: (sight: Sight) => boolean) => ((sights.find(when)?.at ?? Number.NaN) - began) / 1_000;
+      const observations = this.#observations.filter(({ pod }) => slotOf(pod) === slot);
+      const first = (when: (observation: Observation) => boolean) =>
+        ((observations.find(when)?.at ?? Number.NaN) - began) / 1_000;
       return {
         down: first(({ pod, gone }) => gone || pod.deletion !== undefined || !runsIn(pod, old)),
         back: first(({ pod }) => isBack(pod, uids, old)),

@@ -27,11 +27,11 @@ function logger(options: Partial<LogOptions> = {}) {
 
 function failure(): Error {
   const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-  return new Error("API server cannot be reached", { cause: refused });
+  return new Error("cannot reach API server", { cause: refused });
 }
 
 describe("the log", () => {
-  it("is one JSON object per line where there is no terminal", () => {
+  it("is one JSON object per line if its output is no terminal", () => {
     logger().child({ component: "webhook" }).info({ port: 9443 }, "listening");
     const record = JSON.parse(written());
     expect(record).toEqual({
@@ -44,40 +44,40 @@ describe("the log", () => {
     expect(Number.isNaN(Date.parse(record.time))).toBe(false);
   });
 
-  it("is on disk as soon as the call returns", () => {
+  it("is written before the call returns", () => {
     const log = logger({ pretty: true });
     log.info("first");
     expect(written()).toContain("first");
   });
 
-  it("is one readable line for people", () => {
+  it("is one readable line on a terminal", () => {
     logger({ pretty: true }).warn({ pod: "a" }, "epoch is malformed");
     expect(written().trimEnd().split("\n")).toHaveLength(1);
     expect(written()).toMatch(/WARN.*epoch is malformed.*"pod":"a"/);
   });
 
-  it("leaves out what is below its level", () => {
+  it("omits messages below its level", () => {
     logger({ level: "warn" }).info("nothing to see");
     expect(written()).toBe("");
   });
 
-  it("shows an error with its causes and without stacks", () => {
+  it("contains an error with its causes and without stacks", () => {
     logger().error({ err: failure() }, "cannot list Pods");
     expect(JSON.parse(written()).err).toEqual({
       type: "Error",
-      message: "API server cannot be reached",
+      message: "cannot reach API server",
       cause: { type: "Error", message: "connect ECONNREFUSED", code: "ECONNREFUSED" },
     });
   });
 
-  it("adds the stack of every cause at debug", () => {
+  it("adds the stack of every cause at level debug", () => {
     logger({ level: "debug" }).error({ err: failure() }, "cannot list Pods");
     const { err } = JSON.parse(written());
     expect(err.stack).toContain("log.test.ts");
     expect(err.cause.stack).toContain("log.test.ts");
   });
 
-  it("survives an error that is its own cause, and values that are no errors", () => {
+  it("handles an error that is its own cause, and values that are no errors", () => {
     const own: Error & { cause?: unknown } = new Error("round");
     own.cause = own;
     logger().error({ err: own }, "first");
@@ -87,7 +87,7 @@ describe("the log", () => {
     expect(JSON.parse(second ?? "").err).toEqual({ type: "string", message: "just text" });
   });
 
-  it("lists every part of an error that reports several", () => {
+  it("lists every error of an AggregateError", () => {
     logger().error({ err: new AggregateError([new Error("a"), new Error("b")], "two problems") }, "config");
     expect(JSON.parse(written()).err.errors).toMatchObject([{ message: "a" }, { message: "b" }]);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createRegistry, latencyHistogram } from "./metrics.ts";
 
 describe("metrics", () => {
-  it("carry the project's prefix, those of the process too", async () => {
+  it("have the prefix reprise_, including those of the process", async () => {
     const series = (await createRegistry().metrics())
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("#"));
@@ -11,7 +11,7 @@ describe("metrics", () => {
     expect(series.filter((line) => !line.startsWith("reprise_"))).toEqual([]);
   });
 
-  it("of two servers in one process stay apart, and out of the global registry", async () => {
+  it("of two servers in one process are separate, and not in the global registry", async () => {
     const [one, other] = [createRegistry(), createRegistry()];
     const options = { name: "reprise_admission_duration_seconds", help: "Time to answer." } as const;
     latencyHistogram(one, options).observe(0.003);
@@ -21,7 +21,7 @@ describe("metrics", () => {
     expect(await globalRegistry.metrics()).toBe("\n");
   });
 
-  it("tell 2 ms from 4 ms", async () => {
+  it("distinguish 2 ms from 4 ms", async () => {
     const registry = createRegistry();
     const histogram = latencyHistogram(registry, { name: "reprise_x_seconds", help: "x", labelNames: ["step"] });
     histogram.observe({ step: "sync" }, 0.002);

@@ -1,17 +1,17 @@
-// Collects a request body up to the limit. A body that is too large is read to its end and thrown away, because a server
-// that answers and closes while the client still sends makes the client see a reset instead of the answer.
+// Reads a request body up to a limit. A body over the limit is read to its end and discarded: a server that responds
+// and closes while the client still sends makes the client see a reset instead of the response.
 import type { IncomingMessage } from "node:http";
 import type { UnreadableReason } from "./metrics.ts";
 
 /**
- * The API server takes request bodies of up to 3 MiB. A review of an UPDATE carries the new object and the old one, and
- * 1 MiB is left for the envelope: user info, options, and what other webhooks added to the object.
+ * The API server accepts request bodies of up to 3 MiB. A review of an UPDATE carries two objects, and 1 MiB is left
+ * for the envelope: user info, options, and what other webhooks added to the object.
  */
 export const BODY_LIMIT_BYTES = 2 * 3 * 1024 * 1024 + 1024 * 1024;
 
 const STATUS_REASONS = { 400: "BadRequest", 413: "RequestEntityTooLarge", 415: "UnsupportedMediaType" } as const;
 
-/** A body that never becomes a review. */
+/** A body that is no review. */
 export class UnreadableBody extends Error {
   readonly statusCode: keyof typeof STATUS_REASONS;
   readonly reason: UnreadableReason;
@@ -23,7 +23,7 @@ export class UnreadableBody extends Error {
     this.reason = reason;
   }
 
-  /** The word Kubernetes has for the status code. */
+  /** The Kubernetes reason for the status code. */
   get statusReason(): string {
     return STATUS_REASONS[this.statusCode];
   }
@@ -40,10 +40,10 @@ export function readBody(stream: IncomingMessage, limit: number): Promise<Buffer
     });
     stream.on("end", () => {
       if (size <= limit) resolve(Buffer.concat(chunks, size));
-      else reject(new UnreadableBody(413, "too-large", `body of ${size} bytes is larger than the limit of ${limit}`));
+      else reject(new UnreadableBody(413, "too-large", `body of ${size} bytes exceeds the limit of ${limit} bytes`));
     });
     stream.on("error", () => {
-      reject(new UnreadableBody(400, "truncated", `the connection ended after ${size} bytes of the body`));
+      reject(new UnreadableBody(400, "truncated", `the connection was closed after ${size} bytes of the body`));
     });
   });
 }

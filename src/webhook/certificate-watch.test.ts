@@ -1,24 +1,20 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import type { KeyPair } from "../../test/cluster/pki.ts";
-import {
-  eventually,
-  health,
-  issue,
-  post,
-  reviewText,
-  SecretVolume,
-  startWebhook,
-  type TestWebhook,
-} from "./testing.ts";
+import { eventually } from "../../test/eventually.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import { health, issue, post, reviewText, SecretVolume, startWebhook, type TestWebhook } from "./testing.ts";
 
-// Milliseconds on an idle machine; the timeout is for one that builds something else at the same time.
+// Milliseconds on an idle machine. The timeout is for a busy one.
 vi.setConfig({ testTimeout: 120_000 });
 
 const cleanups: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
@@ -41,7 +37,7 @@ async function loads({ registry }: TestWebhook, result: "loaded" | "rejected"): 
   return metric?.values.find(({ labels }) => labels["result"] === result)?.value ?? Number.NaN;
 }
 
-test("a webhook that starts before its certificate waits, says so, and serves when it appears", async () => {
+test("a webhook without a certificate is not ready, logs it, and serves when the certificate appears", async () => {
   const volume = await emptyVolume();
   const webhook = await start(volume.directory);
   const before = await health(webhook.healthPort, "/readyz");
@@ -90,7 +86,7 @@ test.each<[string, () => KeyPair]>([
 
   await volume.write(broken());
   await eventually(async () => (await loads(webhook, "rejected")) === 1);
-  expect(webhook.logLines.map(({ msg }) => msg)).toContain("new certificate not usable, keeping the old one");
+  expect(webhook.logLines.map(({ msg }) => msg)).toContain("new certificate is not usable, keeping the old one");
   expect((await health(webhook.healthPort, "/readyz")).status).toBe(200);
   expect(await answers(webhook)).toBe(200);
 
@@ -99,29 +95,43 @@ test.each<[string, () => KeyPair]>([
   expect(await answers(webhook)).toBe(200);
 });
 
-test("the same broken pair is reported once, however often it is looked at", async () => {
+test("the same broken pair is reported once, however often it is polled", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const volume = await emptyVolume();
   await volume.write({ cert: issue().cert, key: issue().key });
-  const webhook = await start(volume.directory, 10);
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(await loads(webhook, "rejected")).toBe(1);
+  const certificateRejected = vi.fn();
+  const watch = new CertificateWatch({
+    directory: volume.directory,
+    log: pino({ level: "silent" }),
+    metrics: { answered() {}, started: () => () => {}, certificateLoaded() {}, certificateRejected },
+    onPair() {},
+  });
+  cleanups.push(async () => watch.stop());
+  await watch.start();
+  for (let poll = 0; poll < 3; poll++) {
+    vi.advanceTimersByTime(10_000);
+    // The timer of the next poll is set when this one is done.
+    while (vi.getTimerCount() === 0) await setImmediate();
+  }
+  expect(certificateRejected).toHaveBeenCalledTimes(1);
 });
 
-test("readiness goes when the certificate expires, and comes back with a new one", async () => {
+test("the webhook is not ready once its certificate has expired, and ready again with a new one", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
   const volume = await emptyVolume();
-  // X.509 counts whole seconds, so this is between three and four seconds away: time to start and warm up.
-  const notAfter = new Date(Math.ceil(Date.now() / 1_000 + 3) * 1_000);
+  const notAfter = new Date("2040-01-01T00:00:00Z");
   await volume.write(issue({ notAfter }));
   const webhook = await start(volume.directory);
   expect((await health(webhook.healthPort, "/readyz")).status).toBe(200);
   const { text } = await health(webhook.healthPort, "/metrics");
   expect(text).toContain(`reprise_webhook_certificate_expiry_timestamp_seconds ${notAfter.getTime() / 1_000}`);
 
-  await eventually(async () => (await health(webhook.healthPort, "/readyz")).status === 503);
+  vi.setSystemTime(notAfter);
   const expired = await health(webhook.healthPort, "/readyz");
+  expect(expired.status).toBe(503);
   expect(expired.text).toContain(`the certificate expired at ${notAfter.toISOString()}`);
   expect((await health(webhook.healthPort, "/healthz")).status).toBe(200);
 
-  await volume.write(issue());
+  await volume.write(issue({ notAfter: new Date("2041-01-01T00:00:00Z") }));
   await eventually(async () => (await health(webhook.healthPort, "/readyz")).status === 200);
-}, 20_000);
+});

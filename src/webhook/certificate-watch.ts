@@ -1,25 +1,25 @@
-// Keeps the serving certificate current: a watch on the directory for speed, a poll because watches get lost.
-// A pair that cannot be used never replaces one that can.
+// Keeps the serving certificate up to date: a watch on the directory for speed, a poll because watches can be lost. An
+// unusable pair never replaces a usable one.
 import { type FSWatcher, watch } from "node:fs";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { readPair, type ServingPair } from "./certificate.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 
-/** cert-manager and controller-runtime poll at this pace too; a renewal has hours of overlap, so it need not be faster. */
+/** The interval of cert-manager and controller-runtime. Renewals overlap by hours, so it need not be shorter. */
 const POLL_MS = 10_000;
 
-/** A swap of the mounted Secret is five file events; wait for the last one. */
+/** A swap of the mounted Secret causes five file events; wait for the last one. */
 const SETTLE_MS = 50;
 
-/** A poll takes milliseconds. One that is this late means that timers or the disk no longer work. */
+/** A poll takes milliseconds. One that is this late means that timers or the disk have stopped working. */
 const STALLED_AFTER_MS = 6 * POLL_MS;
 
 export interface CertificateWatchOptions {
   readonly directory: string;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
-  /** Called with each new pair that can be used. */
+  /** Called for each new usable pair. */
   readonly onPair: (pair: ServingPair) => void;
   readonly pollMs?: number;
 }
@@ -41,7 +41,7 @@ export class CertificateWatch {
     this.#pollMs = options.pollMs ?? POLL_MS;
   }
 
-  /** Reads the pair once, whether or not it is there yet, and goes on looking until stopped. */
+  /** Reads the pair once, whether or not it exists yet, and keeps watching until stopped. */
   async start(): Promise<void> {
     await this.#poll();
   }
@@ -52,7 +52,7 @@ export class CertificateWatch {
     this.#watcher?.close();
   }
 
-  /** Why TLS cannot be served now; undefined when it can. */
+  /** Why TLS cannot be served now; undefined if it can. */
   notReady(now: Date): string | undefined {
     if (this.#pair === undefined) return `no usable certificate in ${this.#options.directory}: ${this.#problem}`;
     const { notAfter } = this.#pair;
@@ -60,16 +60,16 @@ export class CertificateWatch {
     return `the certificate expired at ${notAfter.toISOString()} and no usable one replaced it: ${this.#problem}`;
   }
 
-  /** Why the watch itself is no longer alive; undefined when it is. */
+  /** Why the watch itself has stopped; undefined if it runs. */
   stalled(): string | undefined {
     const late = performance.now() - this.#lastPoll;
-    return late > STALLED_AFTER_MS ? `the certificate was last looked at ${Math.round(late / 1000)} s ago` : undefined;
+    return late > STALLED_AFTER_MS ? `the certificate was last checked ${Math.round(late / 1000)} s ago` : undefined;
   }
 
   async #poll(): Promise<void> {
     this.#reading = true;
     this.#changedMeanwhile = false;
-    // Armed before reading, so that a change during the read is not missed.
+    // Started before the read, so that a change during the read is not missed.
     this.#watchDirectory();
     await this.#read();
     this.#lastPoll = performance.now();
@@ -82,7 +82,7 @@ export class CertificateWatch {
     else this.#pollAfter(SETTLE_MS);
   }
 
-  /** Replaces the wait that is under way. */
+  /** Replaces the pending timer. */
   #pollAfter(ms: number): void {
     clearTimeout(this.#timer);
     if (!this.#stopped) this.#timer = setTimeout(() => void this.#poll(), ms);
@@ -95,17 +95,17 @@ export class CertificateWatch {
       if (pair.cert === this.#pair?.cert && pair.key === this.#pair.key) return;
       onPair(pair);
       this.#pair = pair;
-      this.#problem = "nothing newer is there";
+      this.#problem = "there is no newer one";
       metrics.certificateLoaded(pair.notAfter);
       log.info({ directory, notAfter: pair.notAfter }, "certificate loaded");
     } catch (error) {
       const problem = reasonOf(error);
-      // The same state is found at every poll; it is news only once.
+      // Every poll finds the same state; it is logged once.
       if (problem === this.#problem) return;
       this.#problem = problem;
       metrics.certificateRejected();
       const message =
-        this.#pair === undefined ? "waiting for a certificate" : "new certificate not usable, keeping the old one";
+        this.#pair === undefined ? "waiting for a certificate" : "new certificate is not usable, keeping the old one";
       log.warn({ directory, problem }, message);
     }
   }
@@ -117,11 +117,11 @@ export class CertificateWatch {
       this.#watcher = undefined;
     };
     try {
-      // A directory that is replaced as a whole leaves a watch that never fires again: the poll finds the new one.
+      // If the directory itself is replaced, the watch never fires again: the poll finds the new one.
       this.#watcher = watch(this.#options.directory, () => this.#onFileEvent());
       this.#watcher.on("error", lost);
     } catch {
-      // The directory does not exist yet, or there are no watches left: the poll does it.
+      // The directory does not exist yet, or no watches are left: the poll takes over.
       lost();
     }
   }

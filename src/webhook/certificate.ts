@@ -1,19 +1,19 @@
-// Reads the serving certificate and its key from a directory and proves that they can be used together.
+// Reads the serving certificate and its key from a directory and checks that they can be used together.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createSecureContext } from "node:tls";
 
-/** A certificate chain and its key, as PEM, known to parse and to belong together. */
+/** A certificate chain and its key, as PEM, that parse and match. */
 export interface ServingPair {
   readonly cert: string;
   readonly key: string;
   readonly notAfter: Date;
 }
 
-/** Reads `tls.crt` and `tls.key`. Throws when one is missing, and when the two cannot serve TLS now. */
+/** Reads `tls.crt` and `tls.key`. Throws if one is missing or the pair cannot serve TLS now. */
 export async function readPair(directory: string, now: Date): Promise<ServingPair> {
-  // A mounted Secret changes by one swap of a symbolic link. Both files are read from the directory the first one
+  // A mounted Secret changes by swapping one symbolic link. Both files are read from the directory that the first
   // resolves to, so that a swap in between cannot pair an old certificate with a new key.
   const current = dirname(await realpath(join(directory, "tls.crt")));
   const [cert, key] = await Promise.all([
@@ -26,10 +26,10 @@ export async function readPair(directory: string, now: Date): Promise<ServingPai
 export function checkPair(cert: string, key: string, now: Date): ServingPair {
   const leaf = within("tls.crt", () => new X509Certificate(cert));
   const privateKey = within("tls.key", () => createPrivateKey(key));
-  if (!leaf.checkPrivateKey(privateKey)) throw new Error("tls.key is not the key of the certificate in tls.crt");
+  if (!leaf.checkPrivateKey(privateKey)) throw new Error("tls.key does not match the certificate in tls.crt");
   const notAfter = leaf.validToDate;
   if (notAfter <= now) throw new Error(`the certificate in tls.crt expired at ${notAfter.toISOString()}`);
-  // The rest of the chain is only looked at by OpenSSL.
+  // Only OpenSSL checks the rest of the chain.
   within("tls.crt", () => createSecureContext({ cert, key }));
   return { cert, key, notAfter };
 }

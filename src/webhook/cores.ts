@@ -1,4 +1,4 @@
-// The decisions behind the endpoints, bound to the settings of this install. Pure.
+// The decisions behind the two endpoints, bound to this installation's configuration. Pure.
 import type { Config } from "../config/config.ts";
 import { inject } from "../inject/inject.ts";
 import { createPolicyLookup, type NamespacePolicies } from "../policy/lookup.ts";
@@ -6,7 +6,7 @@ import { validate } from "../validate/validate.ts";
 import type { Cores } from "./admission.ts";
 import { createWirePatch } from "./wire-patch.ts";
 
-/** `namespaced` is left out where policies of namespaces are not read. */
+/** `namespaced` is omitted if policies of namespaces are disabled. */
 export function createCores(
   { injection, failurePolicies }: Pick<Config, "injection" | "failurePolicies">,
   namespaced?: (namespace: string) => NamespacePolicies,

@@ -1,4 +1,4 @@
-// Two ways to the same JobSet: the webhook's patch, applied as the API server applies it, and `reprise inject`.
+// Differential test: the webhook's patch, applied as the API server does, must give the output of `reprise inject`.
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import jsonPatch, { type Operation } from "fast-json-patch";
@@ -25,11 +25,11 @@ afterAll(async () => {
   await Promise.all([volume.remove(), cli.remove()]);
 });
 
-test("there are golden shapes to compare", () => {
+test("there are golden files to compare", () => {
   expect(shapes.length).toBeGreaterThan(10);
 });
 
-test.each(shapes)("%s: the webhook's patch gives what the command line prints", async (_, file) => {
+test.each(shapes)("%s: the webhook's patch and reprise inject give the same JobSet", async (_, file) => {
   const text = readFileSync(file, "utf8");
   const plain = parse(text) as JsonObject;
   const { patch } = responseOf(await post({ port: webhook.port, body: reviewText({ object: plain }) }));

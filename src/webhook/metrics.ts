@@ -1,15 +1,15 @@
-// What the webhook counts. Every label value comes from a fixed list, so a user cannot grow the number of series;
-// all of them exist from the start, so that a rate over the first failure is not lost.
+// The webhook's metrics. Every label value comes from a fixed list, so users cannot grow the number of series. All
+// series exist from the start, so that a rate sees the first failure.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { SkipReason } from "../api/admission.ts";
 import type { Operation } from "./review.ts";
 
 export type WebhookName = "mutate" | "validate";
 
-/** Why a request could not be read at all. */
+/** Why a request could not be read. */
 export type UnreadableReason = "content-type" | "too-large" | "truncated" | "not-json" | "not-a-review";
 
-/** How one request ended. `failed` is a defect of ours; everything else is an answer. */
+/** The outcome of one request. `failed` is a bug in reprise; all others are responses. */
 export type Outcome =
   | { readonly outcome: "injected" | "unchanged" | "allowed" | "refused" | "failed" }
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
@@ -17,7 +17,7 @@ export type Outcome =
 
 export interface WebhookMetrics {
   answered(webhook: WebhookName, operation: Operation | "unknown", outcome: Outcome): void;
-  /** Starts the clock of one request; the returned function stops it. */
+  /** Starts the timer of one request; the returned function stops it. */
   started(webhook: WebhookName): () => void;
   certificateLoaded(notAfter: Date): void;
   certificateRejected(): void;
@@ -51,37 +51,37 @@ const OUTCOMES: Readonly<Record<WebhookName, readonly Outcome["outcome"][]>> = {
   validate: ["allowed", "refused", "failed"],
 };
 
-/** Below 1 ms is where the answers are; 10 ms is the promise; 5 s is when the API server gives up. */
+/** Most responses take less than 1 ms; 10 ms is the goal; the API server gives up after 5 s. */
 const LATENCY_BUCKETS_SECONDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: "reprise_webhook_requests_total",
-    help: "Admission requests answered, by how they ended and, where there is one, the reason.",
+    help: "Admission requests answered, by outcome and, if there is one, reason.",
     labelNames: ["webhook", "operation", "outcome", "reason"] as const,
     registers,
   });
   const duration = new Histogram({
     name: "reprise_webhook_request_duration_seconds",
-    help: "Time from the request's headers to the end of its answer.",
+    help: "Time from the headers of a request to the end of its response.",
     labelNames: ["webhook"] as const,
     buckets: LATENCY_BUCKETS_SECONDS,
     registers,
   });
   const inFlight = new Gauge({
     name: "reprise_webhook_requests_in_flight",
-    help: "Admission requests being served now.",
+    help: "Admission requests being served.",
     registers,
   });
   const expiry = new Gauge({
     name: "reprise_webhook_certificate_expiry_timestamp_seconds",
-    help: "Unix time at which the serving certificate expires; 0 while there is none.",
+    help: "Unix time at which the serving certificate expires; 0 if there is none.",
     registers,
   });
   const loads = new Counter({
     name: "reprise_webhook_certificate_loads_total",
-    help: "Certificate pairs found on disk, by whether they could be used.",
+    help: "Certificate pairs found on disk, by result: loaded or rejected.",
     labelNames: ["result"] as const,
     registers,
   });

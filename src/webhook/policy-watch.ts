@@ -1,5 +1,5 @@
-// Knows the failure policies that namespaces define, by watching the ConfigMaps of that one name. A request is answered from
-// memory: a webhook that called the API server while that waits for it could use up the places it needs itself.
+// Tracks the failure policies of namespaces by watching the ConfigMaps of that one name. Requests are answered from
+// memory: a webhook that calls the API server while the API server waits for it could use up its request slots.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ANNOTATION, FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { reasonOf } from "../errors.ts";
@@ -11,8 +11,8 @@ import type { Logger } from "../telemetry/log.ts";
 import type { AdmissionRequest } from "./review.ts";
 
 /**
- * A ConfigMap and a JobSet that names it are often applied together, and the watch may be some milliseconds behind. More than
- * that for any healthy watch, and still little of the 5 s that the API server waits.
+ * A ConfigMap and a JobSet that refers to it are often applied together, and the watch may lag by milliseconds. This is
+ * more than any healthy watch needs, and little of the 5 s that the API server waits.
  */
 const CATCH_UP_MS = 500;
 
@@ -24,23 +24,23 @@ const NONE: ReadonlyMap<string, string> = new Map();
 export interface PolicyWatchOptions {
   readonly client: CollectionReader;
   readonly log: Logger;
-  /** Names that need no ConfigMap. */
+  /** Policies of the config file, which need no ConfigMap. */
   readonly configured: { has(name: string): boolean };
 }
 
 export class PolicyWatch {
   readonly #reflector: Reflector<ReadonlyMap<string, string>>;
   readonly #configured: PolicyWatchOptions["configured"];
-  /** Called at every change. */
+  /** Called on every change. */
   readonly #waiting = new Set<() => void>();
-  #lastProblem = "the first list is still under way";
+  #lastProblem = "the first list has not finished";
 
   constructor({ client, log, configured }: PolicyWatchOptions) {
     this.#configured = configured;
     this.#reflector = new Reflector({
       client,
       path: "/api/v1/configmaps",
-      // Together with this name in the ClusterRole it is all that RBAC lets through.
+      // With this name in the ClusterRole, RBAC allows nothing else.
       fieldSelector: `metadata.name=${FAILURE_POLICIES_CONFIG_MAP}`,
       project: readPolicyTexts,
       onChange: () => this.#wake(),
@@ -52,7 +52,7 @@ export class PolicyWatch {
     void this.#reflector.whenSynced().then(() => this.#wake());
   }
 
-  /** Returns with the first list, or when it takes too long; it is then tried further. */
+  /** Returns after the first list, or after a timeout; the list is then retried in the background. */
   async start(): Promise<void> {
     this.#reflector.start();
     await Promise.race([this.#reflector.whenSynced(), sleep(FIRST_LIST_MS, undefined, { ref: false })]);
@@ -65,15 +65,15 @@ export class PolicyWatch {
   readonly policiesOf = (namespace: string): NamespacePolicies => {
     if (!this.#reflector.synced) {
       const reason =
-        `the webhook has not read the policies of namespaces yet (${this.#lastProblem}); try again, and if this persists ` +
-        "see the log and the rights of reprise-webhook";
+        `the webhook has not read the policies of namespaces yet (${this.#lastProblem}); retry, and if this persists ` +
+        "check the log and the permissions of reprise-webhook";
       return { kind: "unavailable", reason };
     }
     const texts = this.#reflector.get(`${namespace}/${FAILURE_POLICIES_CONFIG_MAP}`) ?? NONE;
     return { kind: "known", texts };
   };
 
-  /** What a request has to wait for, if it names a policy that is not known yet. */
+  /** What a request must wait for, if it names a policy that is not known yet. */
   readonly pending = ({ operation, namespace, object }: AdmissionRequest): Promise<void> | undefined => {
     const name = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.failurePolicy);
     if (operation !== "CREATE" || name === undefined || this.#knows(namespace, name)) return undefined;

@@ -1,5 +1,5 @@
-// Reads an AdmissionReview at the edge. Only the envelope is checked; the objects inside stay exactly as they came,
-// so that fields this release has never heard of survive. Never throws: what cannot be read is named in the answer.
+// Parses an AdmissionReview. Only the envelope is checked. The objects inside stay exactly as received, so that fields
+// unknown to this release survive. Never throws: the response names what cannot be read.
 import { z } from "zod";
 import { reasonOf } from "../errors.ts";
 import { asMap, asText } from "../json/fields.ts";
@@ -11,7 +11,7 @@ export const REVIEW_KIND = "AdmissionReview";
 const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** One request of the API server, with the objects as raw JSON; undefined where the API server sent null. */
+/** One request of the API server, with the objects as raw JSON; undefined if the API server sent null. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly operation: Operation;
@@ -32,7 +32,7 @@ export type ParsedReview =
       readonly uid: string | undefined;
     };
 
-// The API server leaves out what is empty, and Go clients write null for it: both mean "not set".
+// The API server omits empty fields, and Go clients write null: both mean "not set".
 const envelope = z.object({
   apiVersion: z.literal(REVIEW_API_VERSION),
   kind: z.literal(REVIEW_KIND),
@@ -79,13 +79,13 @@ function describe(issue: z.core.$ZodIssue): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** The uid of a review whose other parts are wrong, so that the answer can still name the request. */
+/** The UID of an invalid review, so that the response can name the request. */
 function uidOf(review: Json): string | undefined {
   const uid = asText(asMap(asMap(review)["request"])["uid"]);
   return uid === "" ? undefined : uid;
 }
 
-/** The value as an object, or undefined. Everything here came out of JSON.parse, so an object is a JsonObject. */
+/** The value as an object, or undefined. It comes from JSON.parse, so any object is a JsonObject. */
 function jsonObject(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }

@@ -1,4 +1,4 @@
-// Puts the webhook together: cores, HTTPS server, certificate, health, and an orderly end.
+// Assembles the webhook: cores, HTTPS server, certificate, health checks, and graceful shutdown.
 import { once } from "node:events";
 import type { Registry } from "prom-client";
 import { createHealthServer } from "../process/health.ts";
@@ -13,12 +13,12 @@ import { warmUp } from "./warm-up.ts";
 
 export interface WebhookOptions {
   readonly cores: Cores;
-  /** What some requests have to wait for; left out, none has. */
+  /** What some requests must wait for; none by default. */
   readonly pending?: Pending;
   readonly certDir: string;
-  /** Address to listen on; all of them, of both families, when left out. */
+  /** Address to listen on; all IPv4 and IPv6 addresses by default. */
   readonly host?: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly healthPort: number;
   readonly log: Logger;
@@ -30,13 +30,13 @@ export interface WebhookOptions {
 export interface RunningWebhook {
   readonly port: number;
   readonly healthPort: number;
-  /** Leaves the Service, answers what still comes, and ends. Calling it again waits for the same end. */
+  /** Drains and stops the webhook. Further calls return the same promise. */
   shutdown(): Promise<void>;
 }
 
-/** Starts serving. A certificate that is not there yet keeps it unready; it is picked up when it appears. */
+/** Starts serving. Without a certificate the webhook is not ready; it is loaded when it appears. */
 export async function runWebhook(options: WebhookOptions): Promise<RunningWebhook> {
-  // Fastify takes a missing host for "localhost", and an empty one as Node takes a missing one: every address.
+  // Fastify reads a missing host as "localhost", and an empty one as every address.
   const { log, host = "" } = options;
   const metrics = createWebhookMetrics(options.registry);
   const server = createAdmissionServer(createAdmission(options.cores, metrics, log, options.pending), metrics);
@@ -46,9 +46,9 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
     metrics,
     onPair(pair) {
       server.useCertificate(pair);
-      // The first pair only: a renewal changes nothing that is compiled.
+      // Only for the first pair: a renewal does not change compiled code.
       warmingUp ??= warmUp(options.cores, pair)
-        .catch((err: unknown) => log.warn({ err }, "could not warm up: the first requests will be slow"))
+        .catch((err: unknown) => log.warn({ err }, "warm-up failed, the first requests will be slow"))
         .finally(() => {
           isWarm = true;
         });
@@ -59,14 +59,14 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
   let warmingUp: Promise<void> | undefined;
   let isWarm = false;
 
-  const present = (reason: string | undefined) => (reason === undefined ? [] : [reason]);
+  const reasons = (reason: string | undefined) => (reason === undefined ? [] : [reason]);
   const health = createHealthServer(
     {
-      alive: () => present(certificate.stalled()),
+      alive: () => reasons(certificate.stalled()),
       ready: () => [
-        ...present(ending && "shutting down"),
-        ...present(certificate.notReady(new Date())),
-        ...present(warmingUp === undefined || isWarm ? undefined : "warming up"),
+        ...reasons(ending && "shutting down"),
+        ...reasons(certificate.notReady(new Date())),
+        ...reasons(warmingUp === undefined || isWarm ? undefined : "warming up"),
       ],
     },
     options.registry,
@@ -79,14 +79,14 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
     health.listen({ host, port: options.healthPort });
     await listening("health and metrics", options.healthPort, once(health, "listening"));
   } catch (error) {
-    // Nothing may be left that keeps the process alive without serving.
+    // Leave nothing that keeps the process alive without serving.
     certificate.stop();
     await server.close();
     throw error;
   }
   const port = server.port();
   const healthPort = portOf(health);
-  log.info({ port, healthPort }, "webhook serving");
+  log.info({ port, healthPort }, "serving");
 
   return {
     port,
@@ -98,11 +98,11 @@ export async function runWebhook(options: WebhookOptions): Promise<RunningWebhoo
   };
 
   async function end(): Promise<void> {
-    log.info({ ...options.drain }, "shutting down: no longer ready, still serving");
+    log.info({ ...options.drain }, "shutting down, still serving");
     await drain(server, options.drain);
     certificate.stop();
-    // Last, so that the readiness probe sees "shutting down" to the end.
+    // Last, so that the readiness probe sees "shutting down" until the end.
     health.close();
-    log.info("webhook stopped");
+    log.info("stopped");
   }
 }

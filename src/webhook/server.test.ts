@@ -1,11 +1,11 @@
 import { connect } from "node:tls";
 import fastJsonPatch from "fast-json-patch";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { eventually } from "../../test/eventually.ts";
 import { BODY_LIMIT_BYTES } from "./body.ts";
 import {
   authority,
   cores,
-  eventually,
   health,
   injectedJobSet,
   issue,
@@ -19,7 +19,7 @@ import {
   type TestWebhook,
 } from "./testing.ts";
 
-// Milliseconds on an idle machine; the timeout is for one that builds something else at the same time.
+// Milliseconds on an idle machine. The timeout is for a busy one.
 vi.setConfig({ testTimeout: 120_000 });
 
 let volume: SecretVolume;
@@ -62,13 +62,13 @@ test("a plain JobSet is answered with the patch that injects it", async () => {
   expect(fastJsonPatch.applyPatch(jobSet(), patch).newDocument).toEqual(injectedJobSet());
 });
 
-test("nothing to change is answered without a patch", async () => {
+test("a JobSet that needs no change is answered without a patch", async () => {
   const object = injectedJobSet();
   const answer = responseOf(await send({ body: reviewText({ operation: "UPDATE", object, oldObject: object }) }));
   expect(answer).toEqual({ uid: "u-1", allowed: true, auditAnnotations: { outcome: "unchanged" } });
 });
 
-test("a skipped JobSet names its reason in the answer, the metric and the log", async () => {
+test("a skipped JobSet has its reason in the response, the metric and the log", async () => {
   const reason = "disabled-by-annotation";
   const before = await requests({ webhook: "mutate", outcome: "skipped", reason });
   const object = jobSet({ metadata: { name: "train", annotations: { "reprise.dev/inject": "false" } } });
@@ -83,7 +83,7 @@ test("a skipped JobSet names its reason in the answer, the metric and the log", 
   expect(line).toMatchObject({ level: 20, reason, namespace: "team", name: "train" });
 });
 
-test("a log line never holds the object", async () => {
+test("the log never contains the object", async () => {
   const body = reviewText({ uid: "u-secret" });
   expect(body).toContain("hunter2");
   await send({ body });
@@ -91,7 +91,7 @@ test("a log line never holds the object", async () => {
   expect(JSON.stringify(webhook.logLines)).not.toContain("hunter2");
 });
 
-test("a refusal has the shape of the API server's own validation errors", async () => {
+test("a rejection has the form of the API server's own validation errors", async () => {
   const object = jobSet({ metadata: { name: "train", annotations: { "reprise.dev/inject": "yes" } } });
   const answer = responseOf(await send({ body: reviewText({ object }) }));
   expect(answer.allowed).toBe(false);
@@ -110,7 +110,7 @@ test("a refusal has the shape of the API server's own validation errors", async 
   });
 });
 
-test("/validate passes what injection made, and refuses what another webhook did to it afterwards", async () => {
+test("/validate allows an injected JobSet, and denies one that another webhook has changed since", async () => {
   const injected = responseOf(await send({ path: "/validate", body: reviewText({ object: injectedJobSet() }) }));
   expect(injected).toMatchObject({ allowed: true, auditAnnotations: { outcome: "allowed" } });
   const text = JSON.stringify(injectedJobSet()).replace(
@@ -121,7 +121,7 @@ test("/validate passes what injection made, and refuses what another webhook did
   expect(broken).toMatchObject({ allowed: false, status: { code: 422 }, auditAnnotations: { outcome: "refused" } });
 });
 
-test("/validate lets a JobSet pass that injection missed, with a warning: injection fails open", async () => {
+test("/validate allows a JobSet that injection missed, with a warning: injection fails open", async () => {
   const answer = responseOf(await send({ path: "/validate", body: reviewText() }));
   expect(answer).toMatchObject({
     allowed: true,
@@ -139,7 +139,7 @@ test.each([
   ["an object that is null", { object: null }, "not-a-jobset"],
   ["an object that is a list", { object: [1, 2] }, "not-a-jobset"],
   ["an object that is text", { object: "JobSet" }, "not-a-jobset"],
-] as const)("%s is let through by both webhooks", async (_what, request, reason) => {
+] as const)("both webhooks allow %s", async (_what, request, reason) => {
   for (const path of ["/mutate", "/validate"]) {
     const answer = await send({ path, body: reviewText(JSON.parse(JSON.stringify(request))) });
     expect(answer.status).toBe(200);
@@ -165,7 +165,7 @@ test.each<[string, Omit<Post, "port">, number, RegExp]>([
   ["a review without uid", { body: reviewText({ uid: "" }) }, 400, /request\.uid: /],
   ["a uid that is a number", { body: reviewText({ uid: 7 }) }, 400, /request\.uid: /],
   ["100,000 nested lists", { body: "[".repeat(100_000) }, 400, /not valid JSON/],
-])("%s is a 4xx that says what was expected", async (_what, request, status, message) => {
+])("%s is a 4xx that names what was expected", async (_what, request, status, message) => {
   for (const path of ["/mutate", "/validate"]) {
     const answer = await send({ path, ...request });
     expect(answer.status).toBe(status);
@@ -178,14 +178,14 @@ test.each([
   ["of another version", reviewText({}, { apiVersion: "admission.k8s.io/v1beta1" }), /apiVersion: /],
   ["of another kind", reviewText({}, { kind: "Pod" }), /kind: /],
   ["with an operation that does not exist", reviewText({ operation: "EAT" }), /request\.operation: /],
-])("a review %s is a 400 under its own uid", async (_what, body, message) => {
+])("a review %s is a 400 with its own UID", async (_what, body, message) => {
   const answer = await send({ body });
   expect(answer.status).toBe(400);
   expect(responseOf(answer)).toMatchObject({ uid: "u-1", allowed: false, status: { code: 400, reason: "BadRequest" } });
   expect(responseOf(answer).status?.message).toMatch(message);
 });
 
-test("a body at the limit is read, and one byte more is refused with both sizes", async () => {
+test("a body at the limit is read, and one byte more is rejected with its size", async () => {
   const padded = (size: number) => {
     const text = reviewText();
     return text + " ".repeat(size - text.length);
@@ -201,7 +201,7 @@ test("a body far above the limit, without a length, is answered and not reset", 
   expect((await send({ body, headers: { "transfer-encoding": "chunked" } })).status).toBe(413);
 });
 
-test("a client that goes away in the middle of its body leaves nothing in flight", async () => {
+test("a client that disconnects in the middle of its body leaves nothing in flight", async () => {
   const before = await requests({ webhook: "mutate", outcome: "unreadable", reason: "truncated" });
   const socket = connect({ host: "127.0.0.1", port: webhook.port, ca: authority.cert });
   socket.write("POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{");
@@ -211,7 +211,7 @@ test("a client that goes away in the middle of its body leaves nothing in flight
   expect(await requests({ webhook: "mutate", outcome: "unreadable", reason: "truncated" })).toBe(before + 1);
 });
 
-test("other paths and methods are a 404 that names the two endpoints", async () => {
+test("other paths and methods are a 4xx with a message", async () => {
   for (const request of [{ path: "/" }, { path: "/mutate/x" }, { method: "GET" }, { path: "/%", body: "{}" }]) {
     const answer = await send(request);
     expect([400, 404]).toContain(answer.status);
@@ -219,7 +219,7 @@ test("other paths and methods are a 404 that names the two endpoints", async () 
   }
 });
 
-test("a defect in the injection core lets the JobSet through unchanged, with a warning", async () => {
+test("a bug in the injection core admits the JobSet unchanged, with a warning", async () => {
   const answer = await send({ body: reviewText({ uid: "u-defect", namespace: "broken" }) });
   expect(answer.status).toBe(200);
   expect(responseOf(answer)).toMatchObject({ uid: "u-defect", allowed: true, auditAnnotations: { outcome: "failed" } });
@@ -230,7 +230,7 @@ test("a defect in the injection core lets the JobSet through unchanged, with a w
   expect(line).toMatchObject({ level: 50, err: { message: "a defect" } });
 });
 
-test("a defect in the validation core is a 500, so that failurePolicy decides", async () => {
+test("a bug in the validation core is a 500, so that failurePolicy decides", async () => {
   const answer = await send({ path: "/validate", body: reviewText({ namespace: "broken" }) });
   expect(answer.status).toBe(500);
   expect(JSON.parse(answer.text)).toMatchObject({ kind: "Status", reason: "InternalError" });
@@ -238,11 +238,11 @@ test("a defect in the validation core is a 500, so that failurePolicy decides", 
   expect(await requests({ webhook: "validate", operation: "CREATE", outcome: "failed" })).toBe(1);
 });
 
-test.each(["TLSv1.2", "TLSv1.3"] as const)("%s is spoken", async (version) => {
+test.each(["TLSv1.2", "TLSv1.3"] as const)("%s is supported", async (version) => {
   expect(await protocolOf({ minVersion: version, maxVersion: version })).toBe(version);
 });
 
-test("the newest TLS wins, and anything below 1.2 is refused", async () => {
+test("the newest TLS version is preferred, and versions below 1.2 are rejected", async () => {
   expect(await protocolOf({})).toBe("TLSv1.3");
   await expect(protocolOf({ minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL@SECLEVEL=0" })).rejects.toThrow();
 });
@@ -259,7 +259,7 @@ test("only HTTP/1.1 is offered", async () => {
   socket.destroy();
 });
 
-test("every known series exists before its first request", async () => {
+test("every series exists before its first request", async () => {
   const { text } = await health(webhook.healthPort, "/metrics");
   expect(text).toContain(
     'reprise_webhook_requests_total{webhook="mutate",operation="UPDATE",outcome="skipped",reason="finished"} 0',

@@ -1,5 +1,5 @@
-// The HTTPS server of the two admission endpoints. It knows HTTP and TLS and nothing about JobSets.
-// HTTP/1.1 only: the API server asks for nothing else on a webhook behind a Service, so that calls spread over replicas.
+// The HTTPS server of the two admission endpoints. It handles HTTP and TLS and knows nothing about JobSets. HTTP/1.1
+// only: the API server uses nothing else for a webhook behind a Service, so that calls spread over the replicas.
 import type { IncomingMessage } from "node:http";
 import type { Server } from "node:https";
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
@@ -12,13 +12,13 @@ import { type AdmissionResponse, reviewOf, unreadable } from "./response.ts";
 import { parseReview } from "./review.ts";
 
 /**
- * The API server drops a connection after 90 s without use. A server that does so first can close while a request is on
- * its way, and a POST is not sent again. Node also counts the time before the first request of a connection as waiting for
- * headers, and the API server pools connections it has never used, so all three timeouts stay above 90 s.
+ * The API server closes a connection after 90 s without use. A server that closes first may race with a request, and a
+ * POST is not retried. Node also counts the time before the first request of a connection as waiting for headers, and
+ * the API server pools unused connections, so all three timeouts are above 90 s.
  */
 const CONNECTION_TIMEOUT_MS = 120_000;
 
-/** How long requests that are still running when the server closes may take; the API server itself waits 5 s. */
+/** How long requests in flight may take once the server closes; the API server waits 5 s. */
 const LAST_REQUESTS_MS = 5_000;
 
 const NOT_JSON = "expected an AdmissionReview with content type application/json";
@@ -26,16 +26,16 @@ const NOT_JSON = "expected an AdmissionReview with content type application/json
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export interface AdmissionServer {
-  /** Handshakes fail until there is a certificate. */
+  /** TLS handshakes fail until there is a certificate. */
   listen(address: { readonly host: string; readonly port: number }): Promise<void>;
-  /** The one it listens on. */
+  /** The port that it listens on. */
   port(): number;
-  /** Takes effect with the next handshake; open connections keep the pair they began with. */
+  /** Takes effect with the next handshake; open connections keep their pair. */
   useCertificate(pair: ServingPair): void;
-  /** From now on each answer asks the client to open its next connection elsewhere. */
+  /** From now on each response closes its connection, so that the client opens the next one elsewhere. */
   startDraining(): void;
   openConnections(): Promise<number>;
-  /** Stops accepting, lets running requests finish, then ends. */
+  /** Stops accepting connections and waits for requests in flight. */
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createAdmissionServer(admission: Admission, metrics: WebhookMetr
     https: { headersTimeout: CONNECTION_TIMEOUT_MS },
     requestTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: CONNECTION_TIMEOUT_MS,
-    // While the last requests run out, a request that came in time is still answered.
+    // Requests that arrive while the last ones finish are still answered.
     return503OnClosing: false,
     exposeHeadRoutes: false,
   });
@@ -63,7 +63,12 @@ export function createAdmissionServer(admission: Admission, metrics: WebhookMetr
   addRoute(app, "mutate", admission.mutate, metrics);
   addRoute(app, "validate", admission.validate, metrics);
   app.setNotFoundHandler((request, reply) =>
-    sendStatus(reply, 404, "NotFound", `${request.method} ${request.url}: only POST /mutate and POST /validate exist`),
+    sendStatus(
+      reply,
+      404,
+      "NotFound",
+      `${request.method} ${request.url}: not found; use POST /mutate or POST /validate`,
+    ),
   );
 
   return {
@@ -96,12 +101,12 @@ function addRoute(
     method: "POST",
     url: `/${webhook}`,
     onRequest(_request, reply, done) {
-      // "close" comes once for every request, also when the client goes away before its answer.
+      // "close" is emitted once for every request, even if the client disconnects before the response.
       reply.raw.once("close", metrics.started(webhook));
       done();
     },
     handler(request, reply) {
-      // Without a body there is no content type either, and fastify comes here without asking a parser.
+      // Without a body there is no content type, and fastify does not call a parser.
       if (!Buffer.isBuffer(request.body)) throw new UnreadableBody(415, "content-type", NOT_JSON);
       const review = parseReview(request.body);
       if (review.kind === "request") {
@@ -117,8 +122,8 @@ function addRoute(
     errorHandler(error, _request, reply) {
       const problem = unreadableBody(error);
       if (problem === undefined) {
-        // A defect, logged where it was caught; failurePolicy decides what becomes of the object.
-        return sendStatus(reply, 500, "InternalError", "the webhook failed on this request; its log says why");
+        // A bug, logged where it was caught; failurePolicy decides about the object.
+        return sendStatus(reply, 500, "InternalError", "internal error; see the log of the webhook");
       }
       metrics.answered(webhook, "unknown", { outcome: "unreadable", reason: problem.reason });
       return sendStatus(reply, problem.statusCode, problem.statusReason, problem.message);
@@ -126,14 +131,14 @@ function addRoute(
   });
 }
 
-/** What kept the body from being read, as ours or as fastify says it; undefined when the error is something else. */
+/** Why the body could not be read, from our own reader or from fastify; undefined for any other error. */
 function unreadableBody(error: FastifyError): UnreadableBody | undefined {
   if (error instanceof UnreadableBody) return error;
   if (error.statusCode === 415) return new UnreadableBody(415, "content-type", NOT_JSON);
   return undefined;
 }
 
-/** A refusal of the request itself, in the form that client-go shows to whoever reads the API server's log. */
+/** A Status for the request itself, as client-go shows it in the API server's log. */
 function sendStatus(reply: FastifyReply, code: number, reason: string, message: string): FastifyReply {
   const status = { apiVersion: "v1", kind: "Status", status: "Failure", code, reason, message };
   return reply.code(code).type(JSON_TYPE).send(JSON.stringify(status));

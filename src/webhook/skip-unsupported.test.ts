@@ -11,13 +11,13 @@ const create: JobSetRequest = { operation: "CREATE", namespace: "team", object }
 
 const old: Lack = { reason: "jobset-prunes-fields", message: "upgrade JobSet to 0.10 or newer" };
 
-it("injects where the cluster lacks nothing, and where what it lacks does no harm to a JobSet", () => {
+it("a JobSet is injected if the cluster lacks nothing that injection needs", () => {
   expect(skipUnsupported(cores, () => []).inject(create).kind).toBe("injected");
   const untrusted: Lack = { reason: "webhook-untrusted", message: "" };
   expect(skipUnsupported(cores, () => [untrusted]).inject(create).kind).toBe("injected");
 });
 
-it("leaves a new JobSet plain where injection would not work, and says why", () => {
+it("a new JobSet is skipped, with a warning, if the cluster does not support injection", () => {
   expect(skipUnsupported(cores, () => [old]).inject(create)).toEqual({
     kind: "skipped",
     reason: "jobset-prunes-fields",
@@ -31,7 +31,7 @@ it("leaves a new JobSet plain where injection would not work, and says why", () 
   });
 });
 
-it("does not say a second time, with a wrong reason, that it is not injected", () => {
+it("validation does not warn again, with a wrong reason, that the JobSet is not injected", () => {
   const warnings = (lacks: readonly Lack[]) => {
     return skipUnsupported(cores, () => lacks)
       .validate(create)
@@ -41,19 +41,19 @@ it("does not say a second time, with a wrong reason, that it is not injected", (
   expect(warnings([old])).not.toContain("injected");
 });
 
-it("gives an injected JobSet its injected parts back all the same", () => {
-  const withheld = skipUnsupported(cores, () => [old]);
+it("an injected JobSet keeps its injected parts if the cluster no longer supports injection", () => {
+  const guarded = skipUnsupported(cores, () => [old]);
   const outcome = cores.inject(create);
   if (outcome.kind !== "injected") throw new Error("the example is not injected");
   const update: JobSetRequest = { operation: "UPDATE", namespace: "team", object, oldObject: outcome.object };
-  expect(withheld.inject(update)).toEqual(cores.inject(update));
-  expect(withheld.inject(update)).toMatchObject({ kind: "injected" });
+  expect(guarded.inject(update)).toEqual(cores.inject(update));
+  expect(guarded.inject(update)).toMatchObject({ kind: "injected" });
 });
 
-it("follows what is known now", () => {
+it("injection resumes once the cluster supports it", () => {
   let lacks: readonly Lack[] = [old];
-  const withheld = skipUnsupported(cores, () => lacks);
-  expect(withheld.inject(create).kind).toBe("skipped");
+  const guarded = skipUnsupported(cores, () => lacks);
+  expect(guarded.inject(create).kind).toBe("skipped");
   lacks = [];
-  expect(withheld.inject(create).kind).toBe("injected");
+  expect(guarded.inject(create).kind).toBe("injected");
 });

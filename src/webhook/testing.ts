@@ -1,13 +1,13 @@
-// Real parts for the webhook's tests: a certificate directory laid out and swapped as the kubelet does it, a running
-// webhook, and clients that count failures. Used by tests only.
+// Real parts for the webhook's tests: a certificate directory that is swapped as the kubelet does it, a running
+// webhook, and clients that count failures. For tests only.
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { type Agent, type RequestOptions, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { type CertificateRequest, createAuthority, type KeyPair } from "../../test/cluster/pki.ts";
+import { eventually } from "../../test/eventually.ts";
 import { defaultConfig } from "../config/config.ts";
 import type { JsonObject } from "../json/types.ts";
 import { createCores } from "./cores.ts";
@@ -22,7 +22,7 @@ export function issue(request: Partial<CertificateRequest> = {}): KeyPair {
   return authority.issue({ commonName: "reprise-webhook", ipAddresses: [HOST], ...request });
 }
 
-/** A directory as the kubelet mounts a Secret: the files are links through `..data`, which is swapped in one step. */
+/** A directory as the kubelet mounts a Secret: the files link through `..data`, which is swapped in one step. */
 export class SecretVolume {
   readonly directory: string;
   #generation = 0;
@@ -81,7 +81,7 @@ export async function startWebhook(
   return { ...running, registry, logLines };
 }
 
-/** A plain one; fields of the top level can be replaced. */
+/** A plain JobSet; top-level fields can be replaced. */
 export function jobSet(extra: JsonObject = {}): JsonObject {
   const pod = { containers: [{ name: "trainer", image: "trainer:1", env: [{ name: "PASSWORD", value: "hunter2" }] }] };
   return {
@@ -93,7 +93,7 @@ export function jobSet(extra: JsonObject = {}): JsonObject {
   };
 }
 
-/** The plain one as injection leaves it. */
+/** The plain JobSet after injection. */
 export function injectedJobSet(): JsonObject {
   const outcome = cores.inject({ operation: "CREATE", namespace: "team", object: jobSet() });
   if (outcome.kind !== "injected") throw new Error(`the plain JobSet is ${outcome.kind}`);
@@ -161,43 +161,48 @@ export async function health(port: number, path: string): Promise<{ status: numb
   return { status: response.status, text: await response.text() };
 }
 
-/** Waits for something that is about to become true, and fails with the last answer when it does not. */
-export async function eventually(holds: () => Promise<boolean> | boolean, withinMs = 10_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not hold within ${withinMs} ms: ${holds}`);
-    await sleep(10);
-  }
-}
-
-export interface LoadResult {
+interface LoadResult {
   readonly sent: number;
-  /** Each kind once. */
+  /** Each distinct failure once. */
   readonly failures: readonly string[];
 }
 
-/** Sends at a steady rate, whatever the answers take, until stopped; then waits for every answer. */
-export function startLoad(perSecond: number, send: (index: number) => Promise<Answer>): () => Promise<LoadResult> {
-  const failures: string[] = [];
-  const underWay: Promise<void>[] = [];
-  const began = performance.now();
-  const timer = setInterval(() => {
-    const due = ((performance.now() - began) / 1_000) * perSecond;
-    while (underWay.length < due) underWay.push(one(underWay.length));
-  }, 5);
+export interface Load {
+  /** Resolves after this many more responses. */
+  responses(count: number): Promise<void>;
+  stop(): Promise<LoadResult>;
+}
 
-  async function one(index: number): Promise<void> {
-    try {
-      const answer = await send(index);
-      if (answer.status !== 200 || !responseOf(answer).allowed) failures.push(`${answer.status} ${answer.text}`);
-    } catch (error) {
-      failures.push(String(error));
+/** Clients that each send one request after the other. A slow machine sends fewer, and none pile up. */
+export function startLoad(clients: number, send: (client: number) => Promise<Answer>): Load {
+  const failures = new Set<string>();
+  let sent = 0;
+  let answered = 0;
+  let isStopped = false;
+  const running = Array.from({ length: clients }, (_, client) => run(client));
+
+  async function run(client: number): Promise<void> {
+    while (!isStopped) {
+      sent += 1;
+      try {
+        const answer = await send(client);
+        if (answer.status !== 200 || !responseOf(answer).allowed) failures.add(`${answer.status} ${answer.text}`);
+      } catch (error) {
+        failures.add(String(error));
+      }
+      answered += 1;
     }
   }
 
-  return async () => {
-    clearInterval(timer);
-    await Promise.all(underWay);
-    return { sent: underWay.length, failures: [...new Set(failures)] };
+  return {
+    async responses(count) {
+      const goal = answered + count;
+      await eventually(() => answered >= goal);
+    },
+    async stop() {
+      isStopped = true;
+      await Promise.all(running);
+      return { sent, failures: [...failures] };
+    },
   };
 }

@@ -1,16 +1,7 @@
 import { afterEach, expect, test } from "vitest";
+import { eventually } from "../../test/eventually.ts";
 import type { Cores } from "./admission.ts";
-import {
-  cores,
-  eventually,
-  health,
-  issue,
-  post,
-  responseOf,
-  reviewText,
-  SecretVolume,
-  startWebhook,
-} from "./testing.ts";
+import { cores, health, issue, post, responseOf, reviewText, SecretVolume, startWebhook } from "./testing.ts";
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -42,7 +33,7 @@ function counting(): { asked: Cores; calls: { inject: number; validate: number }
   return { asked, calls };
 }
 
-test("a webhook that says it is ready has already answered many reviews, none of them counted or logged", async () => {
+test("a ready webhook has already answered sample reviews, none of them counted or logged", async () => {
   const { asked, calls } = counting();
   const { webhook } = await start(asked);
   expect((await health(webhook.healthPort, "/readyz")).status).toBe(200);
@@ -53,7 +44,7 @@ test("a webhook that says it is ready has already answered many reviews, none of
   expect(webhook.logLines.filter(({ msg }) => msg === "admission")).toEqual([]);
 });
 
-test("a webhook whose certificate comes later warms up when it comes, and only once", async () => {
+test("a webhook whose certificate appears later warms up then, and only once", async () => {
   const { asked, calls } = counting();
   const { webhook, volume } = await start(asked, false);
   expect(calls).toEqual({ inject: 0, validate: 0 });
@@ -78,7 +69,7 @@ test("a warm-up that fails is logged and does not keep the webhook from serving"
       return cores.inject(request);
     },
   });
-  expect(webhook.logLines.map(({ msg }) => msg)).toContain("could not warm up: the first requests will be slow");
+  expect(webhook.logLines.map(({ msg }) => msg)).toContain("warm-up failed, the first requests will be slow");
   expect((await health(webhook.healthPort, "/readyz")).status).toBe(200);
   expect(responseOf(await post({ port: webhook.port, body: reviewText() })).allowed).toBe(true);
 });

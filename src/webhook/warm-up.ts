@@ -1,6 +1,6 @@
-// Answers sample reviews before the first real one comes, so that V8 has compiled the way through TLS, HTTP and the cores.
-// A webhook is asked rarely: without this nearly every request of a small cluster would be one of the slow first ones.
-// Nothing of it is seen outside: a server of its own on loopback, with metrics and a log that keep nothing.
+// Answers sample reviews before the first real one, so that V8 has compiled the path through TLS, HTTP and the cores. A
+// webhook is called rarely: otherwise nearly every request of a small cluster would be a slow first one. It has no side
+// effects: it uses its own server on loopback, and metrics and a log that discard everything.
 import { Agent, type RequestOptions, request } from "node:https";
 import { pino } from "pino";
 import { ANNOTATION, JOBSET } from "../api/names.ts";
@@ -13,13 +13,13 @@ import { createAdmissionServer } from "./server.ts";
 
 const LOOPBACK = "127.0.0.1";
 
-/** Of each kind. Measured: the first real request then takes 10 ms instead of 47; 300 were not measurably better. */
+/** For each webhook. Measured: the first real request then takes 10 ms instead of 47 ms; 300 were not better. */
 const REQUESTS = 100;
 
-/** It takes 0.2 s of CPU. On a node that has none to spare, serving slowly is better than not serving. */
-const AT_MOST_MS = 1_000;
+/** It takes 0.2 s of CPU time. On a node with no CPU to spare, serving slowly is better than not serving. */
+const TIMEOUT_MS = 1_000;
 
-const UNCOUNTED: WebhookMetrics = {
+const NO_METRICS: WebhookMetrics = {
   answered() {},
   started: () => () => {},
   certificateLoaded() {},
@@ -27,14 +27,14 @@ const UNCOUNTED: WebhookMetrics = {
 };
 
 export async function warmUp(cores: Cores, pair: ServingPair): Promise<void> {
-  // A line is put together as in production, and goes nowhere.
+  // Lines are formatted as in production and discarded.
   const log = pino({ level: "info" }, { write() {} });
-  const server = createAdmissionServer(createAdmission(cores, UNCOUNTED, log), UNCOUNTED);
+  const server = createAdmissionServer(createAdmission(cores, NO_METRICS, log), NO_METRICS);
   server.useCertificate(pair);
   const agent = new Agent({
     keepAlive: true,
     maxSockets: 1,
-    // Trusts exactly the certificate that was just given to the server, whatever name it is for.
+    // Trusts exactly this certificate, whatever its name.
     ca: pair.cert,
     allowPartialTrustChain: true,
     checkServerIdentity: () => undefined,
@@ -47,7 +47,7 @@ export async function warmUp(cores: Cores, pair: ServingPair): Promise<void> {
     const outcome = cores.inject({ operation: "CREATE", namespace: NAMESPACE, object: SAMPLE });
     const final = outcome.kind === "injected" ? review(outcome.object) : plain;
     const began = performance.now();
-    for (let count = 0; count < REQUESTS && performance.now() - began < AT_MOST_MS; count++) {
+    for (let count = 0; count < REQUESTS && performance.now() - began < TIMEOUT_MS; count++) {
       await send("mutate", plain);
       await send("validate", final);
     }
@@ -69,7 +69,7 @@ function post(options: RequestOptions, body: Buffer): Promise<void> {
 
 const NAMESPACE = "warm-up";
 
-/** Has what most JobSets have. Asks for injection, because an install may inject on request only. */
+/** A typical JobSet. It requests injection, because an installation may inject on request only. */
 const SAMPLE: JsonObject = {
   apiVersion: `${JOBSET.group}/${JOBSET.version}`,
   kind: JOBSET.kind,

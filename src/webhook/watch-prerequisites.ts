@@ -1,5 +1,5 @@
-// Asks the cluster that the webhook serves what it is able to do. A webhook without a cluster to ask (a test, a demo) works without
-// an answer, and one whose API server is slow does not wait for it: serving comes first.
+// Tracks what the webhook's cluster lacks. A webhook without a cluster (a test, a demo) works without it, and one whose
+// API server is slow does not wait for long: serving comes first.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lack } from "../api/prerequisites.ts";
 import { connect, type KubeClient } from "../kube/client.ts";
@@ -7,11 +7,11 @@ import type { KubeConfigSource } from "../kube/kubeconfig.ts";
 import { Prerequisites } from "../kube/prerequisites.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** Two short requests take milliseconds; a replica that starts during an outage is needed before its end. */
-const PATIENCE_MS = 3_000;
+/** Two short requests take milliseconds. A replica that starts during an outage is needed before the outage ends. */
+const STARTUP_TIMEOUT_MS = 3_000;
 
 export interface PrerequisiteWatch {
-  /** As far as is known. */
+  /** What is missing, as far as is known. */
   readonly lacks: readonly Lack[];
   stop(): Promise<void>;
 }
@@ -21,11 +21,11 @@ export async function watchPrerequisites(source: KubeConfigSource, log: Logger):
   try {
     client = connect(source);
   } catch (error) {
-    log.warn({ err: error }, "no cluster to ask: whether it can restart Pods in place is taken for granted");
+    log.warn({ err: error }, "no cluster to check, assuming that it supports in-place restarts");
     return { lacks: [], stop: async () => {} };
   }
   const prerequisites = new Prerequisites({ client, log });
-  await Promise.race([prerequisites.start(), sleep(PATIENCE_MS, undefined, { ref: false })]);
+  await Promise.race([prerequisites.start(), sleep(STARTUP_TIMEOUT_MS, undefined, { ref: false })]);
   return {
     get lacks() {
       return prerequisites.lacks;

@@ -171,7 +171,7 @@ describe("the webhook's rights", () => {
       await registerWebhook(kubectl, second);
       await waitFor("the second webhook is asked", 20_000, async () => {
         const answer = await apply(train("without", "cuda-default")).catch((error: Error) => error.message);
-        return /"cuda-default" cannot be looked up: .*has not read the policies of namespaces yet \(.*403 Forbidden.*try again/.test(
+        return /"cuda-default" cannot be looked up: .*has not read the policies of namespaces yet \(.*403 Forbidden.*retry/.test(
           answer,
         );
       });

@@ -200,8 +200,7 @@ describe("reprise inject", SLOW, () => {
       stdout: "",
       stderr:
         "reprise: cannot read nowhere.yaml: ENOENT: no such file or directory, stat 'nowhere.yaml'; " +
-        "pass a readable file or directory with -f FILE, or -f - for standard input
-",
+        "pass a readable file or directory with -f FILE, or -f - for standard input\n",
     });
     expect((await cli.run(["inject"])).stderr).toBe(
       `reprise: required option '-f, --filename <file...>' not specified; see "reprise --help"\n`,

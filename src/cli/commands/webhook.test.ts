@@ -1,13 +1,13 @@
-// Runs the command as the image does: another process, ended by signals.
+// Runs the command as the image does: as a process that is terminated by signals.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { eventually, health, issue, post, reviewText, SecretVolume, startLoad } from "../../webhook/testing.ts";
+import { eventually } from "../../../test/eventually.ts";
+import { health, issue, post, reviewText, SecretVolume, startLoad } from "../../webhook/testing.ts";
 
 interface Command {
   readonly process: ChildProcess;
@@ -39,7 +39,7 @@ async function startCommand(...flags: string[]): Promise<Command> {
     child.kill("SIGKILL");
     await exitCode;
   });
-  await eventually(async () => (await readiness(healthPort)) === 200, 60_000);
+  await eventually(async () => (await readiness(healthPort)) === 200);
   return { process: child, port, healthPort, exitCode };
 }
 
@@ -58,22 +58,21 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-test("SIGTERM under load fails no request, and the process ends by itself with code 0", async () => {
-  const command = await startCommand("--drain-min", "1s", "--drain-max", "50s");
+test("SIGTERM under load fails no request, and the process exits with code 0", async () => {
+  const command = await startCommand("--drain-min", "3s", "--drain-max", "50s");
   const { port } = command;
   const agent = new Agent({ keepAlive: true });
   const body = reviewText();
-  const stop = startLoad(50, () => post({ port, body, agent }));
-  await sleep(500);
+  const load = startLoad(4, () => post({ port, body, agent }));
+  await load.responses(20);
 
   command.process.kill("SIGTERM");
   await eventually(async () => (await health(command.healthPort, "/readyz")).text.includes("shutting down"));
-  // The endpoint takes some time to leave the clients' lists: until then requests go on, also on new connections.
-  await sleep(500);
-  const { sent, failures } = await stop();
+  // Until the endpoint has left the clients' lists, requests continue, on new connections too.
+  await load.responses(20);
+  const { failures } = await load.stop();
 
   expect(failures).toEqual([]);
-  expect(sent).toBeGreaterThan(40);
   expect(await command.exitCode).toBe(0);
   agent.destroy();
 }, 60_000);
@@ -86,7 +85,7 @@ test("a second signal ends the process at once", async () => {
   expect(await command.exitCode).toBe(128 + 15);
 }, 60_000);
 
-test("a duration that is none is refused before anything is started", async () => {
+test("an invalid duration is rejected before anything starts", async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   const main = join(import.meta.dirname, "../main.ts");
   const child = spawn(process.execPath, [main, "webhook", "--drain-min", "10"], {
