@@ -23,6 +23,12 @@ describe("the limit of 120 columns", () => {
     expect(longLinesIn("src/x.ts", row)).toHaveLength(1);
   });
 
+  it("leaves out what a program prints, but not the command before it", () => {
+    const command = `$ reprise ${word.repeat(30)}`;
+    expect(longLinesIn("docs/x.md", `\`\`\`console\n${word.repeat(30)}\n\`\`\`\n`)).toEqual([]);
+    expect(longLinesIn("docs/x.md", `\`\`\`console\n${command}\n\`\`\`\n`)).toHaveLength(1);
+  });
+
   it("leaves out a line that is one address", () => {
     expect(longLinesIn("docs/x.md", `https://example.com/${"x".repeat(120)}`)).toEqual([]);
   });

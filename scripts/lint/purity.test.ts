@@ -29,7 +29,8 @@ describe("the purity check", { timeout: 30_000 }, () => {
       code: 1,
       stdout: "purity: 1 files checked, 1 impurities\n",
       stderr:
-        "src/policy/x.ts:2: uses Math.random: the same input must give the same answer every time; take the choice as a parameter\n",
+        "src/policy/x.ts:2: uses Math.random: the same input must give the same answer every time; " +
+        "take the choice as a parameter\n",
     });
   });
 

@@ -1,7 +1,6 @@
-// Finds what would make a pure module impure: I/O, clients, clocks, timers and randomness, its own or of a module it imports.
-// The decisions of reprise are replayed by the simulator and by tests; that only holds if nothing but their input decides.
-// It reads syntax, not types: a name that the file itself declares is taken for the file's own. Type-only imports are erased
-// and may name anything.
+// Finds what makes a pure module impure: I/O, clients, clocks, timers and randomness, its own or those of an import. The
+// simulator and the tests replay decisions, which works only if nothing but the input decides. The check reads syntax,
+// not types: a name that the file declares is its own, and type-only imports may name anything.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type ESTree, parseSync } from "vite";

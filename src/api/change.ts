@@ -1,4 +1,4 @@
-// One change of a watched object, as the cache of a watch reports it. Each version of an object is reported at most once.
+// One change of a watched object. Each version of an object is reported at most once.
 
 /** The object that changed. */
 export interface Subject {
