@@ -2,7 +2,16 @@ import { defineConfig } from "vitest/config";
 
 import Sequencer from "./test/sequencer.ts";
 
-// One project after the other: clusters that start beside timed tests would slow them, and the other way round.
+/** It compares the whole machine before and after a cluster, so no other test may run beside it. */
+const ALONE = "test/e2e/cluster.test.ts";
+
+const e2e = {
+  globalSetup: "test/e2e/setup.ts",
+  testTimeout: 180_000,
+  hookTimeout: 300_000,
+} as const;
+
+// One project after the other: a cluster that starts beside a timed test would slow it down.
 export default defineConfig({
   test: {
     reporters: ["default", "./test/count-reporter.ts"],
@@ -14,9 +23,9 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           maxWorkers: 4,
           include: ["{src,agent,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
-          // Run by agent/under-bun.test.ts.
+          // agent/under-bun.test.ts runs these.
           exclude: ["agent/**/*.bun.test.ts"],
-          // Seconds at most on an idle machine; clusters that start beside them can slow them tenfold.
+          // Seconds on an idle machine, but a busy one can be ten times slower.
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -25,7 +34,7 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          // They mostly wait for real processes, so more workers than cores keep the run short.
+          // These tests mostly wait for real processes, so more workers than cores keep the run short.
           maxWorkers: 5,
           include: ["test/integration/**/*.test.ts"],
           globalSetup: "test/integration/setup.ts",
@@ -35,15 +44,17 @@ export default defineConfig({
       },
       {
         test: {
+          ...e2e,
           name: "e2e",
           sequence: { groupOrder: 2 },
+          // Each file has its own cluster and mostly waits for Kubernetes. Two clusters fill two cores.
+          maxWorkers: 2,
           include: ["test/e2e/**/*.test.ts"],
-          globalSetup: "test/e2e/setup.ts",
-          // One cluster at a time: two would share the cores and disturb each other's timing.
-          fileParallelism: false,
-          testTimeout: 180_000,
-          hookTimeout: 300_000,
+          exclude: [ALONE],
         },
+      },
+      {
+        test: { ...e2e, name: "e2e-alone", sequence: { groupOrder: 3 }, maxWorkers: 1, include: [ALONE] },
       },
     ],
   },

@@ -1,4 +1,4 @@
-// Ends a run with the counted line `N passed, N failed, N skipped`, from the real results, for people and for CI.
+// Ends a run with the line `N passed, N failed, N skipped`, which CI reads.
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
 

@@ -1,4 +1,4 @@
-// reprise's own programs, as built for users, run as processes beside a test's control plane or cluster.
+// Runs reprise's bundle as processes beside a test's control plane or cluster.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
@@ -9,12 +9,12 @@ import { createAuthority } from "./cluster/pki.ts";
 import { type ProgramRunner, type RunningProgram, waitUntilReady } from "./cluster/processes.ts";
 
 export interface Home {
-  /** Where the bundle, the config file and certificates go. */
+  /** The folder for the bundle, the config file and certificates. */
   readonly folder: string;
   readonly runner: ProgramRunner;
   /** The address at which the API server reaches this process. */
   readonly address: string;
-  /** For a webhook that asks the cluster what it is able to do. */
+  /** For a webhook that checks the prerequisites of the cluster. */
   readonly kubeconfig?: string;
 }
 
@@ -33,7 +33,7 @@ export async function buildBundle({ folder }: Home): Promise<string> {
   return join(folder, "reprise.js");
 }
 
-/** With `access` it reads the failure policies of namespaces, by the rights that its manifests give it and no others. */
+/** With `access` it reads the failure policies of namespaces, with only the permissions from its manifests. */
 export async function runWebhook(
   home: Home,
   bundle: string,
@@ -66,7 +66,7 @@ export async function runWebhook(
   return { program, url: `https://${address}:${port}`, healthUrl, caBundle };
 }
 
-/** What `manifests/webhook` registers, with the Service replaced by where the program listens here. */
+/** Registers `manifests/webhook`, with the URL of the program instead of the Service. */
 export async function registerWebhook(kubectl: Kubectl, { url, caBundle }: ServedWebhook): Promise<void> {
   const rendered = await kubectl(["kustomize", new URL("../manifests/webhook", import.meta.url).pathname]);
   const configurations = parseAllDocuments(rendered)
@@ -83,7 +83,7 @@ interface WebhookConfiguration {
   readonly webhooks: { clientConfig: { service?: { path: string }; url?: string; caBundle?: string } }[];
 }
 
-/** A namespace whose JobSets are injected. */
+/** Creates a namespace with injection enabled. */
 export async function createNamespace(
   kubectl: Kubectl,
   name: string,
@@ -93,13 +93,13 @@ export async function createNamespace(
   await kubectl(["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata }) });
 }
 
-/** Settings of the controller that a test needs to be others than the defaults. */
+/** Settings of the controller that differ from the defaults. */
 export interface ControllerConfig {
   readonly controller?: Readonly<Record<string, unknown>>;
   readonly stuckPods?: Readonly<Record<string, unknown>>;
 }
 
-/** The controller, with the rights that its manifests give it and no others. */
+/** Runs the controller with only the permissions from its manifests. */
 export async function runController(
   home: Home,
   bundle: string,
@@ -129,13 +129,13 @@ export interface Server {
   readonly ca: string;
 }
 
-/** How a program is let into the cluster. */
+/** How a program reaches the cluster. */
 export interface Access {
   readonly kubectl: Kubectl;
   readonly server: Server;
 }
 
-/** A kubeconfig of one of the service accounts in the manifests; returns its path. */
+/** Writes a kubeconfig for a service account from the manifests and returns its path. */
 export async function accountKubeconfig(home: Home, account: string, { kubectl, server }: Access): Promise<string> {
   const namespaced = ["-n", "reprise-system"];
   await kubectl(["wait", "serviceaccount", account, ...namespaced, "--for=create", "--timeout=10s"]);
@@ -158,21 +158,21 @@ function tokenKubeconfig({ url, ca }: Server, token: string): string {
   });
 }
 
-/** The webhook's service account and what it may do, where the rest of the manifests is not needed. */
+/** Applies only the webhook's service account and permissions. */
 export async function applyWebhookRights(kubectl: Kubectl): Promise<void> {
   const root = new URL("../manifests/", import.meta.url).pathname;
   const files = ["default/namespace.yaml", "webhook/serviceaccount.yaml", "webhook/rbac.yaml"];
   await kubectl(["apply", "--server-side", ...files.flatMap((file) => ["-f", join(root, file)])]);
 }
 
-/** Everything of `manifests/default` that is not a workload or needs cert-manager: CRD, rights, policies, flow control. */
+/** Applies `manifests/default` without workloads and certificates: CRD, RBAC, admission policies, flow control. */
 export async function applyManifests(kubectl: Kubectl): Promise<void> {
   const rendered = await kubectl(["kustomize", new URL("../manifests/default", import.meta.url).pathname]);
   const left = new Set(["Deployment", "Service", "PodDisruptionBudget", "Certificate", "Issuer"]);
   const manifests = parseAllDocuments(rendered)
     .map((document) => document.toJS() as { kind: string })
     .filter(({ kind }) => !left.has(kind) && !kind.endsWith("WebhookConfiguration"));
-  // Namespaces and definitions first, then what lives in them.
+  // Namespaces and CRDs first.
   const isFirst = ({ kind }: { kind: string }) => kind === "Namespace" || kind === "CustomResourceDefinition";
   for (const batch of [manifests.filter(isFirst), manifests.filter((one) => !isFirst(one))]) {
     await kubectl(["apply", "--server-side", "-f", "-"], { input: batch.map((one) => stringify(one)).join("---\n") });

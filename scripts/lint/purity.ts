@@ -1,6 +1,6 @@
-// Finds what makes a pure module impure: I/O, clients, clocks, timers and randomness, its own or those of an import. The
-// simulator and the tests replay decisions, which works only if nothing but the input decides. The check reads syntax,
-// not types: a name that the file declares is its own, and type-only imports may name anything.
+// Finds what makes a pure module impure: I/O, clients, clocks, timers and randomness, its own or those of an import.
+// The simulator and the tests replay decisions, which works only if nothing but the input decides. The check reads
+// syntax, not types: a name that the file declares is its own, and type-only imports may name anything.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type ESTree, parseSync } from "vite";

@@ -1,5 +1,5 @@
 // Checks whether this Node.js can run reprise. It runs before everything else, on Node.js of any age, so it imports
-// only data. The minimum is stated once, as `engines` in package.json: undici 8, below the Kubernetes client, requires it.
+// only data. The minimum is stated once, as `engines` in package.json: undici 8, below the Kubernetes client, needs it.
 import manifest from "../../package.json" with { type: "json" };
 
 const MINIMUM = manifest.engines.node.replace(">=", "");

@@ -1,14 +1,17 @@
-// Builds the cluster's programs from Go modules, once, into a cache outside the checkout. A build goes to a temporary
-// folder and is renamed into place, so a killed build leaves nothing that looks finished.
+// Builds the cluster's programs from Go modules, once, into a cache outside the checkout. A build writes to a temporary
+// folder that is then renamed, so a killed build leaves nothing that looks complete.
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { holdLock } from "./lock.ts";
 import { checkGo, thisMachine } from "./prerequisites.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress, Step } from "./progress.ts";
 import { cacheKey, moduleFolder, type ToolGroupName, toolGroup } from "./tool-groups.ts";
+
+/** Go downloads as many modules at a time as it may use cores, which is too few for small files over a network. */
+const DOWNLOADS = 16;
 
 /** The path of a program of one group. */
 export type Binaries = (group: ToolGroupName, program: string) => string;
@@ -18,9 +21,16 @@ export function cacheFolder(): string {
 }
 
 export async function ensureBinaries(groups: readonly ToolGroupName[], progress: Progress): Promise<Binaries> {
-  for (const group of groups) {
-    const missing = Object.keys(toolGroup(group).programs).filter((program) => !existsSync(path(group, program)));
-    if (missing.length > 0) await build(group, progress);
+  const missing = groups.filter((group) => {
+    return Object.keys(toolGroup(group).programs).some((program) => !existsSync(path(group, program)));
+  });
+  const modules = new Set(missing.map((group) => toolGroup(group).module));
+  for (const module of modules) {
+    await buildModule(
+      module,
+      missing.filter((group) => toolGroup(group).module === module),
+      progress,
+    );
   }
   return path;
 }
@@ -36,29 +46,27 @@ function groupFolder(group: ToolGroupName): string {
   return join(cacheFolder(), "bin", cacheKey(group));
 }
 
-async function build(group: ToolGroupName, progress: Progress): Promise<void> {
+async function buildModule(module: string, groups: readonly ToolGroupName[], progress: Progress): Promise<void> {
   checkGo(thisMachine());
   mkdirSync(join(cacheFolder(), "bin"), { recursive: true });
-  const release = await holdLock(join(cacheFolder(), `build-${group}.lock`), `building ${group}`);
-  const target = groupFolder(group);
+  const release = await holdLock(join(cacheFolder(), `build-${module}.lock`), `building ${module}`);
   const temporary = mkdtempSync(join(cacheFolder(), "building-"));
   try {
-    if (existsSync(target)) return; // Another process built it while we waited for the lock.
-    const { programs, linkerFlags = "", folder } = toolGroup(group);
-    const step = progress.step(`building ${folder} (${Object.keys(programs).join(", ")})`);
-    step.update(undefined, "downloading modules");
-    const packages = (await go(["list", "-deps", ...Object.values(programs)], group, () => {})).split("\n").length;
-    // `go build -v` names each package as it is compiled, and none twice.
-    let compiled = 0;
-    for (const [program, source] of Object.entries(programs)) {
-      const flags = ["-v", "-trimpath", "-ldflags", `-s -w ${linkerFlags}`.trim(), "-o", join(temporary, program)];
-      await go(["build", ...flags, source], group, (line) => {
-        if (!line.startsWith("go: downloading")) compiled += 1;
-        step.update(Math.min(1, compiled / packages), line);
-      });
+    // Another process may have built some of them while this one waited for the lock.
+    const missing = groups.filter((group) => !existsSync(groupFolder(group)));
+    if (missing.length === 0) return;
+    const step = progress.step(`building ${missing.join(", ")}`);
+    const compiled = join(temporary, "compiled");
+    await compile(module, missing, compiled, step);
+    for (const group of missing) {
+      const target = join(temporary, group);
+      mkdirSync(target);
+      for (const [program, source] of Object.entries(toolGroup(group).programs)) {
+        renameSync(join(compiled, executableName(module, source)), join(target, program));
+      }
+      await copyAssets(group, target);
+      renameSync(target, groupFolder(group));
     }
-    await copyAssets(group, temporary);
-    renameSync(temporary, target);
     step.done();
   } finally {
     rmSync(temporary, { recursive: true, force: true });
@@ -66,26 +74,57 @@ async function build(group: ToolGroupName, progress: Progress): Promise<void> {
   }
 }
 
-/** The manifests that came with a group's programs. */
+/** One `go build` for all programs: separate ones would leave cores idle while each of them links. */
+async function compile(module: string, groups: readonly ToolGroupName[], target: string, step: Step): Promise<void> {
+  const sources = groups.flatMap((group) => Object.values(toolGroup(group).programs));
+  step.update(undefined, "downloading modules");
+  const listed = await go(["list", "-deps", ...sources], module, { env: { GOMAXPROCS: String(DOWNLOADS) } });
+  const packages = listed.split("\n").length;
+  const linkerFlags = groups.flatMap((group) => {
+    const { programs, linkerFlags = "" } = toolGroup(group);
+    return Object.values(programs).flatMap((source) => ["-ldflags", `${source}=-s -w ${linkerFlags}`.trim()]);
+  });
+  // `go build -v` prints each package once, when it compiles it.
+  let compiled = 0;
+  await go(["build", "-v", "-trimpath", ...linkerFlags, "-o", `${target}/`, ...sources], module, {
+    onLine: (line) => {
+      compiled += 1;
+      step.update(Math.min(1, compiled / packages), line);
+    },
+  });
+}
+
+/** How `go build` names the program of a package: by the last element of its path that is not a major version. */
+function executableName(module: string, source: string): string {
+  return basename(source === "." ? module : source.replace(/\/v\d+$/, ""));
+}
+
+/** The manifests that belong to a group's programs. */
 export function assetFolder(group: ToolGroupName): string {
   return join(groupFolder(group), "assets");
 }
 
 async function copyAssets(group: ToolGroupName, target: string): Promise<void> {
-  const { assets } = toolGroup(group);
+  const { assets, module } = toolGroup(group);
   if (assets === undefined) return;
-  const module = await go(["list", "-m", "-f", "{{.Dir}}", assets.module], group, () => {});
-  cpSync(join(module, assets.folder), join(target, "assets"), { recursive: true });
-  // Files of the module cache are read-only, which would keep the cache from ever being removed by its owner.
+  const folder = await go(["list", "-m", "-f", "{{.Dir}}", assets.module], module);
+  cpSync(join(folder, assets.folder), join(target, "assets"), { recursive: true });
+  // Files of the module cache are read-only, so their owner could not remove the copies.
   for (const entry of readdirSync(join(target, "assets"), { recursive: true })) {
     chmodSync(join(target, "assets", entry.toString()), 0o755);
   }
 }
 
-async function go(args: readonly string[], group: ToolGroupName, onLine: (line: string) => void): Promise<string> {
+interface GoOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Called for each line of stderr. */
+  readonly onLine?: (line: string) => void;
+}
+
+async function go(args: readonly string[], module: string, { env, onLine }: GoOptions = {}): Promise<string> {
   const child = spawn("go", args, {
-    cwd: moduleFolder(group),
-    env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off" },
+    cwd: moduleFolder(module),
+    env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -95,12 +134,12 @@ async function go(args: readonly string[], group: ToolGroupName, onLine: (line: 
   const errors: string[] = [];
   createInterface({ input: child.stderr }).on("line", (line) => {
     errors.push(line);
-    onLine(line);
+    onLine?.(line);
   });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);
   });
-  if (code !== 0) throw new Error(`go ${args[0]} of ${group} failed:\n${errors.slice(-20).join("\n")}`);
+  if (code !== 0) throw new Error(`go ${args[0]} in ${module} failed:\n${errors.slice(-20).join("\n")}`);
   return output.trim();
 }

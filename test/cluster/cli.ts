@@ -1,4 +1,4 @@
-// npm run cluster -- up | down | status | env | logs | load: a real Kubernetes on this machine, for people and for tests.
+// npm run cluster -- up | down | status | env | logs | load: a real Kubernetes on this machine.
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";

@@ -1,5 +1,5 @@
-// The local cluster: a real Kubernetes with one or two nodes on this machine. `up` opens namespaces and starts everything in
-// them; `down` ends them. All of its state is in one folder, so that any later run of the tool, or a test, finds it again.
+// The local cluster: a real Kubernetes with one or two nodes on this machine. `up` opens namespaces and starts
+// everything inside; `down` ends them. All state is in one folder, where a later run of the tool, or a test, finds it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
@@ -10,7 +10,7 @@ import { keepInMemory, releaseMemory } from "./memory-folder.ts";
 import { connectHost, connectNode, disconnectHost } from "./network.ts";
 import { loadImage, type NodeSetup, startContainerd, startKubelet } from "./node.ts";
 import { ensurePackages } from "./packages.ts";
-import { certManagerArchives, installCertManager, waitForCertManager } from "./parts/cert-manager.ts";
+import { certManagerArchive, installCertManager, waitForCertManager } from "./parts/cert-manager.ts";
 import { busyboxArchive, pauseArchive } from "./parts/images.ts";
 import { installJobSet, jobSetArchive, waitForJobSet } from "./parts/jobset.ts";
 import { checkLinux, checkRoot, thisMachine } from "./prerequisites.ts";
@@ -34,16 +34,16 @@ export type Part = "jobset" | "cert-manager";
 export interface ClusterOptions {
   readonly slot: number;
   readonly stateDir?: string;
-  /** 0 is a control plane alone. */
+  /** 0 starts only a control plane. */
   readonly nodes: number;
   readonly parts: readonly Part[];
   readonly upstreamInPlace: boolean;
   readonly progress: Progress;
-  /** For tests that cannot wait 50 s for a lost node. */
+  /** For tests that cannot wait 50 s until a node counts as lost. */
   readonly controllerManagerFlags?: readonly string[];
 }
 
-/** What the marker file says: a folder without it was not made by this tool and is never removed. */
+/** The content of the marker file. The tool never removes a folder without one, because it did not create it. */
 export interface ClusterRecord {
   readonly slot: number;
   readonly nodes: number;
@@ -51,7 +51,7 @@ export interface ClusterRecord {
   readonly upstreamInPlace: boolean;
   readonly checkout: string;
   readonly since: string;
-  /** False from the first step of `up` to its last. */
+  /** False until `up` completes. */
   readonly ready: boolean;
 }
 
@@ -68,7 +68,7 @@ export class Cluster {
   readonly record: ClusterRecord;
   readonly kubeconfig: string;
   readonly kubectl: Kubectl;
-  /** Where the API server is, for this machine and for Pods on its network. */
+  /** The URL of the API server, for this machine and for Pods with host network. */
   readonly server: string;
   readonly #binaries: Binaries;
 
@@ -158,7 +158,7 @@ export class Cluster {
       const { binaries, credentials } = { binaries: this.#binaries, credentials: programs.credentials };
       const setup: NodeSetup = { folder: this.stateDir, index, slot, sandbox, binaries, credentials };
       await startContainerd(setup);
-      // Before the kubelet, which ends when it looks at the mounts of the node while an import takes one of its own away.
+      // Before the kubelet starts: it exits when an import unmounts something while it lists the mounts of the node.
       for (const archive of [pauseArchive(this.#binaries), busyboxArchive()])
         loadImage(this.#binaries, this.stateDir, index, archive);
       await startKubelet(setup);
@@ -180,7 +180,7 @@ export class Cluster {
       await installJobSet(this.kubectl, { upstreamInPlace });
     }
     if (parts.includes("cert-manager")) {
-      for (const archive of certManagerArchives(this.#binaries)) this.load(archive);
+      this.load(certManagerArchive(this.#binaries));
       await installCertManager(this.kubectl);
     }
     if (parts.includes("jobset")) await waitForJobSet(this.kubectl);
@@ -189,7 +189,7 @@ export class Cluster {
   }
 }
 
-/** Removes all traces of the cluster in this folder, whatever state it is in. */
+/** Removes every trace of the cluster in this folder, whatever its state. */
 export async function down(slotNumber: number, stateDir = defaultStateDir(slotNumber)): Promise<boolean> {
   checkRoot(thisMachine());
   const record = readRecord(stateDir);
@@ -210,7 +210,7 @@ export async function down(slotNumber: number, stateDir = defaultStateDir(slotNu
   }
 }
 
-/** The first slot from `from` on that nobody holds: for tests, which must not disturb a developer's own cluster. */
+/** The first free slot from `from` on. */
 export function freeSlot(from: number): number {
   for (let number = from; number <= MAX_SLOT; number++) {
     if (!existsSync(claimFile(slotOf(number))) && !existsSync(lockFile(slotOf(number)))) return number;
@@ -242,13 +242,16 @@ function lockSlot(slot: Slot, command: "up" | "down"): () => void {
   return takeLock(lockFile(slot), `cluster ${command}`, { evenFromUs: command === "down" });
 }
 
-/** Held from `up` to `down`: says which folder the slot's cluster lives in. */
+/** The claim is held from `up` to `down` and names the folder of the slot's cluster. */
 function refuseTaken(slot: Slot, stateDir: string): void {
   const claimed = existsSync(claimFile(slot)) ? readFileSync(claimFile(slot), "utf8") : undefined;
   if (claimed !== undefined && claimed !== stateDir) {
     const owner = readRecord(claimed);
     throw new Error(
-      `slot ${slot.number} is held by the cluster in ${claimed} (checkout ${owner?.checkout ?? "unknown"}, since ${owner?.since ?? "unknown"}): choose another with --slot N, or end it with "npm run cluster -- down --slot ${slot.number} --state-dir ${claimed}"`,
+      `slot ${slot.number} is held by the cluster in ${claimed} ` +
+        `(checkout ${owner?.checkout ?? "unknown"}, since ${owner?.since ?? "unknown"}): ` +
+        `choose another with --slot N, or end it with ` +
+        `"npm run cluster -- down --slot ${slot.number} --state-dir ${claimed}"`,
     );
   }
   const record = readRecord(stateDir);
@@ -291,7 +294,7 @@ function addressesOf(slot: Slot): ControlPlaneAddresses {
   return {
     bind: "0.0.0.0",
     server: `https://${slot.gateway}:${API_PORT}`,
-    // The network namespace is the cluster's own, so the default ports are free, and the `kubernetes` Service needs no rule.
+    // The cluster has its own network namespace, so default ports are free and the `kubernetes` Service needs no rule.
     port: API_PORT,
     etcdPort: 2379,
     etcdPeerPort: 2380,

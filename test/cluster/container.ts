@@ -1,10 +1,11 @@
-// Containers of the local cluster, seen from this machine: their processes are its processes. IDs are those of a Pod's status,
-// without the runtime's prefix.
+// Containers of the local cluster as processes of this machine. IDs are those in a Pod's status, without the runtime's
+// prefix.
 import { readFileSync } from "node:fs";
 import { allPids } from "./proc.ts";
 
 /**
- * SIGKILL to every process of these containers at once, as the kernel sends it when memory runs out. A container without a process is an error: a test that kills nothing proves nothing.
+ * Sends SIGKILL to every process of these containers, as the kernel does when memory runs out. Throws for a container
+ * without a process, because a test that kills nothing proves nothing.
  */
 export function killContainers(...ids: readonly string[]): void {
   const victims = processesOf(...ids);
@@ -13,7 +14,7 @@ export function killContainers(...ids: readonly string[]): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // Ended with its parent.
+      // It ended with its parent.
     }
   }
 }
@@ -28,6 +29,6 @@ function cgroupOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cgroup`, "utf8");
   } catch {
-    return ""; // Ended meanwhile.
+    return ""; // The process has ended.
   }
 }

@@ -1,5 +1,5 @@
-// etcd, kube-apiserver and, where asked for, kube-controller-manager and kube-scheduler, as real processes.
-// `startControlPlane` runs them on loopback for one test file, without root; the local cluster runs the same ones in its namespaces.
+// etcd, kube-apiserver and, on request, kube-controller-manager and kube-scheduler, as real processes.
+// `startControlPlane` runs them on loopback for one test file, without root. The local cluster runs them in namespaces.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,15 +18,15 @@ export interface ControlPlane {
   readonly kubeconfig: string;
   readonly credentials: Credentials;
   readonly kubectl: Kubectl;
-  /** SIGKILL; returns when it is gone. */
+  /** Sends SIGKILL and waits for the end. */
   killApiServer(): Promise<void>;
-  /** On the same port; returns when it is ready. */
+  /** Starts it on the same port and waits until it is ready. */
   startApiServer(): Promise<void>;
-  /** Runs a further program beside it, which ends with it. */
+  /** Runs another program that ends with the control plane. */
   run(name: string, argv: readonly string[]): Promise<RunningProgram>;
-  /** A folder of its own for files of such programs. */
+  /** Creates a folder for the files of such a program. */
   readonly folder: string;
-  /** Drops etcd's history up to now: watches from an older version get 410 Gone. */
+  /** Drops etcd's history, so that watches from an older resource version get 410 Gone. */
   compactEtcd(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface ControlPlaneOptions {
   readonly controllerManager?: boolean;
 }
 
-/** A service range for clusters without nodes: no address of it is ever dialled, because Services resolve to endpoints. */
+/** For clusters without nodes. No connection uses these addresses, because Services resolve to endpoints. */
 const LOOPBACK_SERVICE_RANGE = "10.202.255.0/24";
 const READY_TIMEOUT_MS = 60_000;
 
@@ -138,10 +138,10 @@ export class ControlPlanePrograms {
       `--listen-peer-urls=${peer}`,
       `--initial-advertise-peer-urls=${peer}`,
       `--initial-cluster=default=${peer}`,
-      "--unsafe-no-fsync", // A test cluster that loses power is built anew.
+      "--unsafe-no-fsync", // A test cluster need not survive a power loss.
       "--log-level=warn",
     ]);
-    // The API server waits for etcd by itself; here it only has to survive its own start.
+    // The API server waits for etcd, so it is enough that etcd did not exit at once.
     await waitUntilReady(etcd, READY_TIMEOUT_MS, async () => etcd.alive());
   }
 
@@ -158,7 +158,7 @@ export class ControlPlanePrograms {
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       "--allow-privileged=true",
-      // Webhooks by Service are dialled at their endpoints: no kube-proxy is needed, and no packet seeks a cluster IP.
+      // The API server dials the endpoints of a webhook's Service, so the cluster needs no kube-proxy.
       "--enable-aggregator-routing=true",
       "--kubelet-preferred-address-types=InternalIP",
       `--kubelet-client-certificate=${file("admin.crt")}`,
@@ -220,7 +220,7 @@ export class ControlPlanePrograms {
   }
 }
 
-/** By etcd's JSON gateway, so that no etcdctl is needed. */
+/** Uses etcd's JSON gateway, so that no etcdctl is needed. */
 async function compactEtcd(port: number): Promise<void> {
   const call = async (path: string, body: object): Promise<unknown> => {
     const url = `http://127.0.0.1:${port}/v3/kv/${path}`;
@@ -232,7 +232,7 @@ async function compactEtcd(port: number): Promise<void> {
   await call("compaction", { revision: range.header.revision, physical: true });
 }
 
-/** Ports nobody listens on now. */
+/** Free ports. */
 export async function freePorts(): Promise<[number, number, number]> {
   const servers = [createServer(), createServer(), createServer()];
   const ports = await Promise.all(

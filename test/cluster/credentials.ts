@@ -1,4 +1,4 @@
-// The cluster's keys and kubeconfig files, all signed by one authority of its own, in one folder.
+// The cluster's keys and kubeconfig files in one folder, all signed by the cluster's own CA.
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Credentials {
   path(file: string): string;
 }
 
-/** The group that RBAC lets do everything. */
+/** The group with all permissions. */
 const ADMIN_GROUP = "system:masters";
 
 export function createCredentials(folder: string, server: string, ipAddresses: readonly string[]): Credentials {

@@ -1,4 +1,4 @@
-// One HTTPS request, with a client certificate where one is given: enough to ask a server whether it is ready.
+// One HTTPS request with an optional client certificate, to ask a server whether it is ready.
 import { Agent, request } from "node:https";
 
 export interface ClientCredentials {
@@ -8,7 +8,7 @@ export interface ClientCredentials {
 }
 
 export async function httpsStatus(url: string, credentials: ClientCredentials): Promise<number> {
-  // A connection of its own: a pooled one to a server that was killed would answer for the dead.
+  // A new connection each time: a pooled one may belong to a server that was killed.
   const agent = new Agent({ keepAlive: false });
   return await new Promise((resolve, reject) => {
     const outgoing = request(url, { ...credentials, agent, timeout: 5_000 }, (response) => {

@@ -1,4 +1,4 @@
-// Makes a container image without a container engine: a docker-archive tar with one layer, from files of this machine.
+// Builds a container image without a container engine: a docker-archive tar with one layer of local files.
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
@@ -10,11 +10,11 @@ interface ImageFile {
 }
 
 export interface ImageRecipe {
-  /** Such as docker.io/local/pause:1. */
+  /** For example docker.io/local/pause:1. */
   readonly name: string;
   readonly files: readonly ImageFile[];
   readonly entrypoint: readonly string[];
-  /** Numeric, so that runAsNonRoot can be checked. */
+  /** Numeric, so that the kubelet can check runAsNonRoot. */
   readonly user?: string;
 }
 
@@ -56,7 +56,7 @@ function tarFile(name: string, content: Buffer): Buffer[] {
   return [tarHeader(name, content.length, "0"), content, padding];
 }
 
-/** The ustar header. Times are zero: the same files give the same image. */
+/** The ustar header. Times are zero, so that the same files give the same image. */
 function tarHeader(name: string, size: number, type: "0" | "2", link = ""): Buffer {
   const header = Buffer.alloc(BLOCK);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, "0")}\0`;

@@ -4,18 +4,18 @@ import { spawn } from "node:child_process";
 interface KubectlOptions {
   /** For `-f -`. */
   readonly input?: string;
-  /** Also what it printed to standard error: the API server's warnings. */
+  /** Appends standard error, where kubectl prints the API server's warnings. */
   readonly withWarnings?: boolean;
 }
 
-/** Standard output of a kubectl call; a call that fails throws with what kubectl said. */
+/** Returns standard output. A call that fails throws an error with kubectl's message. */
 export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<string>;
 
 export function kubectlFor(binary: string, kubeconfig: string): Kubectl {
   return async (args, options = {}) => {
     const child = spawn(binary, ["--kubeconfig", kubeconfig, ...args], { stdio: ["pipe", "pipe", "pipe"] });
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-    child.stdin.on("error", () => {}); // kubectl may end before it has read everything; its exit code tells.
+    child.stdin.on("error", () => {}); // kubectl may exit before it has read everything; the exit code decides.
     child.stdin.end(options.input ?? "");
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once("error", reject);

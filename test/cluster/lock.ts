@@ -1,4 +1,4 @@
-// A lock file that says who holds it. It is taken over when its holder is no longer alive, so kill -9 never leaves it stuck.
+// A lock file that names its holder. A lock whose holder has died can be taken, so kill -9 never leaves it stuck.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAlive, type ProcessIdentity, thisProcess } from "./proc.ts";
@@ -11,7 +11,7 @@ interface Holder extends ProcessIdentity {
 
 const RETRY_MS = 500;
 
-/** Waits until nobody alive holds the lock, then holds it until the returned function is called. */
+/** Waits until no living process holds the lock, then holds it until the returned function is called. */
 export async function holdLock(file: string, purpose: string): Promise<() => void> {
   for (;;) {
     const holder = tryLock(file, purpose);
@@ -21,14 +21,15 @@ export async function holdLock(file: string, purpose: string): Promise<() => voi
 }
 
 /**
- * Takes the lock at once, or throws an error that names the holder. `evenFromUs`: whoever ends a cluster that this very process is
- * still starting need not wait for that.
+ * Takes the lock at once, or throws an error that names the holder. With `evenFromUs` a process can end a cluster
+ * that it is still starting.
  */
 export function takeLock(file: string, purpose: string, { evenFromUs = false } = {}): () => void {
   const holder = tryLock(file, purpose);
   if (holder === undefined || (evenFromUs && holder.pid === process.pid)) return () => rmSync(file, { force: true });
   throw new Error(
-    `${purpose}: ${file} is held by process ${holder.pid} (${holder.purpose}, checkout ${holder.checkout}, since ${holder.since}); wait for it or end it`,
+    `${purpose}: ${file} is held by process ${holder.pid} ` +
+      `(${holder.purpose}, checkout ${holder.checkout}, since ${holder.since}); wait for it or end it`,
   );
 }
 
@@ -52,6 +53,6 @@ function readHolder(file: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Holder;
   } catch {
-    return undefined; // Vanished, or its writer was killed half-way: nobody to wait for.
+    return undefined; // The file is gone, or its writer was killed while writing.
   }
 }

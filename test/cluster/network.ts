@@ -1,5 +1,5 @@
-// The cluster's network, all of it inside its namespaces: a bridge that joins the nodes, a route for each node's Pods, and
-// the service address on loopback. There is no default route, so no packet to a Pod or Service can leave the machine.
+// The cluster's network inside its namespaces: a bridge between the nodes, a route to each node's Pods, and the address
+// of the `kubernetes` Service on loopback. Without a default route no packet to a Pod or Service can leave the machine.
 
 import { run } from "./run.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -7,7 +7,7 @@ import type { Slot } from "./slot.ts";
 
 const BRIDGE = "nodes";
 
-/** Joins the host and the cluster by one veth pair. The host's routes go with it when the namespace ends. */
+/** Connects the host and the cluster by one veth pair. The host's routes vanish with it when the namespace ends. */
 export function connectHost(cluster: Sandbox, slot: Slot): void {
   refuseOverlap(slot);
   const ip = (...args: string[]) => cluster.exec(["ip", ...args]);
@@ -16,11 +16,11 @@ export function connectHost(cluster: Sandbox, slot: Slot): void {
   ip("link", "add", BRIDGE, "type", "bridge");
   ip("address", "add", `${slot.gateway}/24`, "dev", BRIDGE);
   ip("link", "set", BRIDGE, "up");
-  // Addresses of Services and Pods that do not exist are answered at once instead of seeking a way out.
+  // Packets to Services and Pods that do not exist are refused at once instead of taking another route.
   ip("route", "add", "unreachable", slot.serviceRange);
   ip("route", "add", "unreachable", slot.podRange);
   sysctl(cluster, "net/ipv4/ip_forward", "1");
-  // Nodes share the bridge, so the gateway would tell them shorter ways that bypass it.
+  // Nodes share the bridge, so the gateway would redirect them to shorter routes that bypass it.
   sysctl(cluster, "net/ipv4/conf/all/send_redirects", "0");
   sysctl(cluster, `net/ipv4/conf/${BRIDGE}/send_redirects`, "0");
 
@@ -32,7 +32,7 @@ export function connectHost(cluster: Sandbox, slot: Slot): void {
   for (const range of [slot.podRange, slot.serviceRange]) run(["ip", "route", "add", range, "via", slot.gateway]);
 }
 
-/** Plugs a node into the bridge and routes its Pods to it. */
+/** Connects a node to the bridge and routes its Pods to it. */
 export function connectNode(cluster: Sandbox, node: Sandbox, slot: Slot, index: number): void {
   const { name, address, podRange } = slot.node(index);
   const inNode = (...args: string[]) => node.exec(["ip", ...args]);
@@ -47,7 +47,7 @@ export function connectNode(cluster: Sandbox, node: Sandbox, slot: Slot, index: 
   cluster.exec(["ip", "route", "add", podRange, "via", address]);
 }
 
-/** The veth ends with its namespace, but the kernel takes a moment: whoever looks right after `down` must not see it. */
+/** The kernel removes the veth a moment after its namespace. `down` waits for that, so that it leaves no trace. */
 export function disconnectHost(slot: Slot): void {
   if (hostLinks().includes(slot.hostInterface)) run(["ip", "link", "delete", slot.hostInterface]);
 }
@@ -56,7 +56,7 @@ function hostLinks(): string[] {
   return (JSON.parse(run(["ip", "-json", "link", "show"])) as { ifname: string }[]).map(({ ifname }) => ifname);
 }
 
-/** A machine that already routes one of our ranges elsewhere would lose those addresses: refuse instead. */
+/** Refuses to hide addresses that this machine already routes elsewhere. */
 function refuseOverlap(slot: Slot): void {
   for (const range of [slot.nodeRange, slot.podRange, slot.serviceRange]) {
     const routes = ["match", "root"].flatMap((how) => {
@@ -65,7 +65,8 @@ function refuseOverlap(slot: Slot): void {
     const taken = routes.find(({ dst }) => dst !== "default");
     if (taken === undefined) continue;
     throw new Error(
-      `${range} is already routed on this machine (${taken.dst} by ${taken.dev ?? "no device"}): choose another slot with --slot N`,
+      `${range} is already routed on this machine (${taken.dst} by ${taken.dev ?? "no device"}): ` +
+        "choose another slot with --slot N",
     );
   }
 }

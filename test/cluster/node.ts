@@ -1,4 +1,4 @@
-// One node: containerd and the kubelet in a sandbox of their own, with the node's files in one folder.
+// One node: containerd and the kubelet in their own sandbox, with the node's files in one folder.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
@@ -13,7 +13,7 @@ export const PAUSE_IMAGE = "docker.io/local/pause:1";
 const CNI_PLUGINS = "/usr/lib/cni";
 const MAX_PODS = 110;
 
-/** Unix socket paths have at most 107 characters, so it sits right in the node's folder. */
+/** Directly in the node's folder, because Unix socket paths have at most 107 characters. */
 const containerdSocket = (folder: string, index: number): string => join(folder, `node-${index}`, "ctrd.sock");
 
 export interface NodeSetup {
@@ -84,12 +84,12 @@ function kubeletConfig({ folder, index, slot, credentials }: NodeSetup): object 
       x509: { clientCAFile: credentials.path("ca.crt") },
     },
     authorization: { mode: "Webhook" },
-    // Nobody answers there, and no test asks. A kubelet that knows no DNS server says so in an Event at every sync of a Pod.
+    // No DNS server runs there. A kubelet without one records an Event at every sync of a Pod.
     clusterDNS: [slot.dnsAddress],
     clusterDomain: "cluster.local",
     cgroupDriver: "cgroupfs",
     failCgroupV1: false,
-    // Machines without all controllers delegated (CI runners, nested VMs) cannot have the kubelet's own hierarchy.
+    // CI runners and nested VMs often delegate too few cgroup controllers for the kubelet's own hierarchy.
     cgroupsPerQOS: false,
     enforceNodeAllocatable: [],
     failSwapOn: false,
@@ -97,7 +97,7 @@ function kubeletConfig({ folder, index, slot, credentials }: NodeSetup): object 
     oomScoreAdj: 0,
     maxPods: MAX_PODS,
     podLogsDir: join(folder, `node-${index}`, "pod-logs"),
-    // The machine's disk is not the node's: a full disk of a developer must not evict test Pods.
+    // A full disk on a developer's machine must not evict test Pods.
     evictionHard: {
       "memory.available": "0%",
       "nodefs.available": "0%",
@@ -106,7 +106,7 @@ function kubeletConfig({ folder, index, slot, credentials }: NodeSetup): object 
     },
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
-    // Events and status of many restarting Pods must not wait for the default 50 requests a second.
+    // Events and status updates of many restarting Pods must not wait for the default limit of 50 requests per second.
     kubeAPIQPS: 200,
     kubeAPIBurst: 400,
     registerWithTaints: [],
@@ -122,7 +122,7 @@ function cniConfig({ slot, index, folder }: NodeSetup): object {
         type: "bridge",
         bridge: "cni0",
         isGateway: true,
-        // No NAT: Pods reach each other and the API server by routes, and have no business outside.
+        // No NAT: Pods reach each other and the API server by routes, and need nothing outside.
         ipMasq: false,
         ipam: {
           type: "host-local",
@@ -148,7 +148,7 @@ address = "${containerdSocket(folder, index)}"
 sandbox = "${PAUSE_IMAGE}"
 
 [plugins."io.containerd.cri.v1.runtime"]
-# Lowering oom_score_adj needs CAP_SYS_RESOURCE, which containers and VMs of CI often lack; runc would fail without saying why.
+# Lowering oom_score_adj needs CAP_SYS_RESOURCE, which CI often lacks. runc would fail without a useful message.
 restrict_oom_score_adj = true
 # Network namespaces of Pods stay in this node's folder instead of /run/netns.
 netns_mounts_under_state_dir = true

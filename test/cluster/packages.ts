@@ -1,4 +1,4 @@
-// Programs of the operating system that a node needs, installed with apt when they are missing.
+// Programs of the operating system that a node needs. Missing ones are installed with apt.
 import { existsSync } from "node:fs";
 import { PrerequisiteError } from "./prerequisites.ts";
 import type { Progress } from "./progress.ts";
@@ -22,7 +22,8 @@ export function ensurePackages(progress: Progress, packages = PACKAGES): void {
   const names = missing.map(([, name]) => name);
   if (!existsSync("/usr/bin/apt-get")) {
     throw new PrerequisiteError(
-      `This machine lacks ${missing.map(([file]) => file).join(", ")} and has no apt-get: install the equivalent of the Debian packages ${names.join(", ")}.`,
+      `This machine lacks ${missing.map(([file]) => file).join(", ")} and has no apt-get: ` +
+        `install the equivalent of the Debian packages ${names.join(", ")}.`,
     );
   }
   const step = progress.step(`installing ${names.join(", ")}`);

@@ -1,5 +1,5 @@
-// A certificate authority small enough to read: ECDSA P-256 certificates, encoded as DER by hand because node:crypto
-// can sign but not build a certificate, and a test that needs `openssl` would not run everywhere. For tests and demos only.
+// A small certificate authority for tests and demos. It encodes ECDSA P-256 certificates as DER by hand: node:crypto
+// can sign but not build a certificate, and not every machine has `openssl`.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 export interface KeyPair {
@@ -72,7 +72,7 @@ function pem(key: KeyObject): string {
 }
 
 function certificate(request: CertificateRequest, publicKey: KeyObject, issuer: Issuer): string {
-  // An hour of slack on both sides: clocks of containers and hosts may differ.
+  // An hour of tolerance, because the clocks of containers and hosts may differ.
   const notBefore = request.notBefore ?? new Date(Date.now() - HOUR_MS);
   const notAfter = request.notAfter ?? new Date(Date.now() + 365 * 24 * HOUR_MS);
   const signature = sequence(oid(OID.ecdsaWithSha256));
@@ -142,7 +142,7 @@ const explicit = (index: number, content: Buffer): Buffer => tagged(0xa0 | index
 const integer = (bytes: Buffer): Buffer => tagged(0x02, bytes);
 const bitString = (bytes: Buffer): Buffer => tagged(0x03, Buffer.concat([Buffer.from([0]), bytes]));
 
-/** X.509 wants UTCTime, with two digits for the year, until 2049 and GeneralizedTime after. */
+/** X.509 requires UTCTime, with a two-digit year, until 2049 and GeneralizedTime after. */
 function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, "").slice(0, 14);
   const isShort = date.getUTCFullYear() < 2050;

@@ -1,9 +1,9 @@
-// What the machine must bring, checked before anything is touched. Each lack is one sentence that says what to do.
+// What the machine must provide, checked before anything changes. Each error is one sentence that says what to do.
 import { spawnSync } from "node:child_process";
 
 const MINIMUM_GO = [1, 26] as const;
 
-/** Something the machine lacks; the message is for people. */
+/** Something is missing on this machine. The message is for the user. */
 export class PrerequisiteError extends Error {
   override readonly name = "PrerequisiteError";
 }
@@ -11,7 +11,7 @@ export class PrerequisiteError extends Error {
 export interface Machine {
   readonly platform: string;
   readonly uid: number | undefined;
-  /** What `go version` printed, or undefined without Go. */
+  /** The output of `go version`, or undefined without Go. */
   readonly goVersion: string | undefined;
 }
 
@@ -35,24 +35,27 @@ export function checkLinux(machine: Machine): void {
 export function checkRoot(machine: Machine): void {
   if (machine.uid !== 0) {
     throw new PrerequisiteError(
-      "The local cluster needs root, because it runs a real kubelet and containerd in namespaces of their own: run it again with sudo.",
+      "The local cluster needs root, because it runs a real kubelet and containerd in their own namespaces: " +
+        "run it again with sudo.",
     );
   }
 }
 
-/** Only a build needs Go: a machine with a filled cache does without. */
+/** Only a build needs Go. A machine with a filled cache does not. */
 export function checkGo(machine: Machine): void {
   const wanted = MINIMUM_GO.join(".");
   if (machine.goVersion === undefined) {
     throw new PrerequisiteError(
-      `Go is not on PATH, and the Kubernetes programs have to be built once: install Go ${wanted} or newer and run this again.`,
+      `Go is not on PATH, and the Kubernetes programs have to be built once: ` +
+        `install Go ${wanted} or newer and run this again.`,
     );
   }
   const [, major = "0", minor = "0"] = /go(\d+)\.(\d+)/.exec(machine.goVersion) ?? [];
   const isOld = Number(major) < MINIMUM_GO[0] || (Number(major) === MINIMUM_GO[0] && Number(minor) < MINIMUM_GO[1]);
   if (isOld) {
     throw new PrerequisiteError(
-      `Go ${major}.${minor} is too old to build Kubernetes 1.36: install Go ${wanted} or newer and put it first on PATH.`,
+      `Go ${major}.${minor} is too old to build Kubernetes 1.36: ` +
+        `install Go ${wanted} or newer and put it first on PATH.`,
     );
   }
 }

@@ -1,8 +1,8 @@
-// Questions to /proc: is that process still the one we started, which processes run a given file or share a namespace.
+// Looks up processes in /proc: by identity, by the file they run, and by namespace.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A pid alone may be reused; with its start time it names one process for ever. */
+/** A pid can be reused. Together with the start time it identifies one process. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startTime: string;
@@ -38,7 +38,7 @@ export function allPids(): number[] {
     .map(Number);
 }
 
-/** Processes whose program is this very file, also when the file has been removed since. */
+/** Processes that run this file, even if it has been removed since. */
 export function pidsRunning(file: string): number[] {
   return allPids().filter((pid) => {
     const program = readLink(`/proc/${pid}/exe`);
@@ -46,7 +46,7 @@ export function pidsRunning(file: string): number[] {
   });
 }
 
-/** Processes that run this file or are about to: `unshare FILE`, a shell or `nsenter` whose last word is the file. */
+/** Processes that run this file or are about to: `unshare FILE`, or a shell or `nsenter` with the file as last word. */
 export function pidsStarting(file: string): number[] {
   const starters = allPids().filter((pid) => {
     const argv = commandLine(pid);
@@ -55,7 +55,7 @@ export function pidsStarting(file: string): number[] {
   return [...new Set([...pidsRunning(file), ...starters])];
 }
 
-/** `nsenter` processes that started a program in the namespaces of this process and wait for its end. */
+/** `nsenter` processes that wait for a program in the namespaces of this process. */
 export function pidsEntering(target: number): number[] {
   return allPids().filter((pid) => {
     const argv = commandLine(pid);
@@ -67,11 +67,11 @@ function commandLine(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
   } catch {
-    return []; // Gone meanwhile.
+    return []; // The process has ended.
   }
 }
 
-/** Identifies the PID namespace of a process, such as pid:[4026532512]. */
+/** The PID namespace of a process, for example pid:[4026532512]. */
 export function pidNamespace(pid: number): string | undefined {
   return readLink(`/proc/${pid}/ns/pid`);
 }
@@ -85,7 +85,7 @@ export function childOf(pid: number): number | undefined {
   }
 }
 
-/** Waits until the condition gives a value; says what it waited for when it does not. */
+/** Waits until the condition returns a value. On timeout the error says what it waited for. */
 export async function waitFor<T>(
   what: string,
   timeoutMs: number,
@@ -111,6 +111,6 @@ function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    return undefined; // The process is gone, or is a kernel thread.
+    return undefined; // The process has ended, or is a kernel thread.
   }
 }

@@ -1,4 +1,4 @@
-// Where the control plane's programs run: as children of this process on loopback, or inside the cluster's namespaces.
+// Runs the control plane's programs as children of this process. The sandbox runs them in the cluster's namespaces.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { waitFor } from "./proc.ts";
 
 export interface RunningProgram {
   readonly name: string;
-  /** As the host sees it. */
+  /** In the host's PID namespace. */
   readonly pid: number;
   readonly logFile: string;
   /** Sends SIGKILL and returns when the process is gone. */
   kill(): Promise<void>;
-  /** Whether it still runs. */
+  /** Whether the program is running. */
   alive(): boolean;
 }
 
@@ -19,7 +19,7 @@ export interface ProgramRunner {
   run(name: string, argv: readonly string[]): Promise<RunningProgram>;
 }
 
-/** Children that the kernel ends with this process, even if this one is killed with SIGKILL. */
+/** Starts children that the kernel ends with this process, even after SIGKILL. */
 export function childRunner(logFolder: string): ProgramRunner {
   return {
     async run(name, argv) {
@@ -48,7 +48,7 @@ export function spawnLogged(argv: readonly string[], logFile: string, detached =
   return child;
 }
 
-/** Waits until it is ready; when it is not, or ends, the error carries the end of its log. */
+/** Waits until the program is ready. If it exits or takes too long, the error contains the end of its log. */
 export async function waitUntilReady(
   program: RunningProgram,
   timeoutMs: number,

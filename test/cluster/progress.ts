@@ -1,9 +1,9 @@
-// What a person sees while something takes minutes: on a terminal one line with a bar that is redrawn, elsewhere (CI
-// logs) a line when a step begins, every half minute, and when it ends.
+// Shows the progress of steps that take minutes: a progress bar on a terminal; in CI logs a line when a step begins,
+// every half minute, and when it ends.
 import { styleText } from "node:util";
 
-interface Step {
-  /** How far it is (0 to 1, or undefined when unknown) and what is being done now. */
+export interface Step {
+  /** The completed fraction (0 to 1, or undefined when unknown), and what is being done now. */
   update(fraction: number | undefined, detail: string): void;
   done(): void;
 }
@@ -19,7 +19,7 @@ export function terminalProgress(stream: NodeJS.WriteStream = process.stderr): P
   return { step: (title) => (stream.isTTY ? barStep(stream, title) : lineStep(stream, title)) };
 }
 
-/** For tests: nothing is shown. */
+/** For tests. */
 export const silentProgress: Progress = { step: () => ({ update() {}, done() {} }) };
 
 function barStep(stream: NodeJS.WriteStream, title: string): Step {

@@ -1,4 +1,4 @@
-// Runs a short command and returns what it printed; a failure carries the command and its words.
+// Runs a short command and returns its output. A failure names the command and quotes its error output.
 import { spawnSync } from "node:child_process";
 
 export function run(argv: readonly string[]): string {

@@ -1,6 +1,6 @@
-// The namespaces a cluster lives in: one PID, mount, network and cgroup namespace for all of it, and a mount and network
-// namespace for each node. Ending the one init process ends every process, mount, bridge, route and address inside,
-// however the tool itself died; what is left for `down` are cgroup folders and files.
+// The namespaces of a cluster: one PID, mount, network and cgroup namespace for the whole cluster, and a mount and
+// network namespace for each node. When the init process ends, so does every process, mount, bridge, route and address
+// inside, even if the tool itself was killed. `down` only has to remove cgroup folders and files.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./binaries.ts";
@@ -19,19 +19,19 @@ import {
 import { type ProgramRunner, type RunningProgram, spawnLogged } from "./processes.ts";
 import { run } from "./run.ts";
 
-/** A running namespace holder, and the means to run programs in its namespaces. */
+/** A running init process, and how to run programs in its namespaces. */
 export interface Sandbox extends ProgramRunner {
-  /** "cluster", or the node's name. */
+  /** "cluster", or the name of a node. */
   readonly name: string;
-  /** The holder's pid on the host. */
+  /** The pid of the init process on the host. */
   readonly pid: number;
-  /** Runs a short command inside and returns what it printed. */
+  /** Runs a short command inside and returns its output. */
   exec(argv: readonly string[]): string;
 }
 
 const initFile = (folder: string, name: string): string => join(folder, `init-${name}`);
 
-/** Opens the cluster's namespaces. Its processes are also in a cgroup of their own, which the cgroup namespace makes their root. */
+/** Opens the cluster's namespaces. Its processes have their own cgroup, which is the root of the cgroup namespace. */
 export async function openCluster(folder: string, cgroup: string, initBinary: string): Promise<Sandbox> {
   const hierarchies = cgroupHierarchies();
   for (const { mountPoint, controllers } of hierarchies) {
@@ -46,14 +46,14 @@ export async function openCluster(folder: string, cgroup: string, initBinary: st
   spawnLogged(["sh", "-ec", [...enter, unshare].join("\n")], join(folder, "logs", "init.log"), true);
   const pid = await waitFor("the cluster's namespaces open", 10_000, () => pidsRunning(init)[0]);
   const cluster = sandbox(folder, "cluster", pid);
-  // Cgroup mounts made before the namespace still show the host's root: mount them again to see ours.
+  // Cgroup mounts from before the namespace still show the host's root, so they are mounted again.
   for (const { mountPoint, type, controllers } of hierarchies.toReversed()) {
     cluster.exec(["umount", "-l", mountPoint]);
     const named = controllers.some((controller) => controller.startsWith("name="));
     const options = type === "cgroup" ? ["-o", [...(named ? ["none"] : []), ...controllers].join(",")] : [];
     cluster.exec(["mount", "-t", type, ...options, "cgroup", mountPoint]);
   }
-  // The kubelet hands mounts on to containers.
+  // The kubelet propagates mounts to containers.
   cluster.exec(["mount", "--make-rshared", "/"]);
   return cluster;
 }
@@ -71,14 +71,14 @@ export async function openNode(cluster: Sandbox, folder: string, name: string, i
 }
 
 /**
- * The kubelet, containerd and CNI plugins write to fixed places of the machine whatever they are told. Inside a node those
- * places are empty and in memory, so the machine's own are never touched; `kept` folders stay visible where they are.
+ * The kubelet, containerd and CNI plugins always write to some fixed paths. A node has empty in-memory folders there,
+ * so the machine's own folders are never touched. `kept` folders stay visible at their paths.
  */
 function hideHostFolders(node: Sandbox, kept: readonly string[]): void {
   for (const hidden of ["/var/lib", "/var/log", "/run", "/tmp"]) {
     const inside = kept.filter((folder) => folder.startsWith(`${hidden}/`));
     const script = [
-      // A folder cannot be reached once something covers its parent: keep a hold of it on the way.
+      // A mount over the parent hides the folder, so it is first bound elsewhere.
       ...inside.map(
         (folder, index) =>
           `mount --bind ${folder} /mnt; mkdir -p /dev/shm/kept-${index}; mount --move /mnt /dev/shm/kept-${index}`,
@@ -93,7 +93,7 @@ function hideHostFolders(node: Sandbox, kept: readonly string[]): void {
   }
 }
 
-/** The sandbox of a cluster or node that an earlier run of the tool opened, if it still lives. */
+/** The sandbox of a cluster or node that an earlier run of the tool opened, if it still exists. */
 export function findSandbox(folder: string, name: string): Sandbox | undefined {
   const [pid] = pidsRunning(initFile(folder, name));
   return pid === undefined ? undefined : sandbox(folder, name, pid);
@@ -133,7 +133,7 @@ function runningProgram(name: string, identity: ProcessIdentity | undefined, log
   };
 }
 
-/** How a program was started, so that another run of the tool can find it, stop it and start it again. */
+/** How a program was started, so that a later run of the tool can find, stop and restart it. */
 interface ProgramRecord {
   readonly name: string;
   readonly sandbox: string;
@@ -155,7 +155,7 @@ export function findProgram(folder: string, name: string): RunningProgram {
   return runningProgram(name, readRecord(folder, name).identity, join(folder, "logs", `${name}.log`));
 }
 
-/** Starts a program again as it was started before. */
+/** Starts a program again with the same command. */
 export async function startAgain(folder: string, name: string): Promise<RunningProgram> {
   const record = readRecord(folder, name);
   const home = findSandbox(folder, record.sandbox);
@@ -170,12 +170,12 @@ function readRecord(folder: string, name: string): ProgramRecord {
   return JSON.parse(readFileSync(join(folder, "programs", `${name}.json`), "utf8")) as ProgramRecord;
 }
 
-/** Ends everything that lives in the cluster's namespaces and removes its cgroups. Safe to call at any time, and twice. */
+/** Ends every process in the cluster's namespaces and removes its cgroups. Idempotent. */
 export async function closeCluster(folder: string, cgroup: string): Promise<void> {
   const own = pidNamespace(process.pid);
   const holders = ["cluster", "node-1", "node-2"].flatMap((name) => pidsStarting(initFile(folder, name)));
   const namespaces = new Set(holders.map(pidNamespace).filter((namespace) => namespace !== own));
-  // nsenter stops itself when its program is stopped (a lost node), and would then never reap it.
+  // nsenter stops itself when its program is stopped (a lost node), and would never reap it.
   for (const pid of [...holders, ...holders.flatMap(pidsEntering)]) killIfAlive(pid);
   await waitFor("the cluster's processes end", 30_000, () => {
     return !allPids().some((pid) => holders.includes(pid) || namespaces.has(pidNamespace(pid) ?? own));
@@ -197,7 +197,7 @@ interface CgroupHierarchy {
   readonly controllers: readonly string[];
 }
 
-/** Version 1 has a hierarchy for each controller, version 2 has one; a machine may mount both. */
+/** cgroup v1 has a hierarchy for each controller, v2 has one. A machine may mount both. */
 export function cgroupHierarchies(): CgroupHierarchy[] {
   const mounts = readFileSync("/proc/mounts", "utf8").trim().split("\n");
   return mounts.flatMap((line) => {
@@ -208,7 +208,7 @@ export function cgroupHierarchies(): CgroupHierarchy[] {
   });
 }
 
-/** A new version 1 cpuset is empty, and no process may enter it before it has CPUs and memory nodes. */
+/** A new v1 cpuset is empty. No process can enter it before it has CPUs and memory nodes. */
 function inheritCpuset(mountPoint: string, cgroup: string): void {
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     writeFileSync(join(mountPoint, cgroup, file), readFileSync(join(mountPoint, file)));

@@ -1,25 +1,25 @@
-// A slot is a number that gives one cluster its addresses and names. Two checkouts that use different slots share nothing.
-// Every address of a cluster is inside network namespaces of its own; the host sees one veth and two routes, which vanish with them.
+// A slot is a number that determines the addresses and names of one cluster. Clusters in different slots share nothing.
+// Addresses exist only in the cluster's network namespaces. The host has one veth and its routes, which vanish with it.
 
 export const MAX_SLOT = 31;
 export const MAX_NODES = 2;
 
 export interface Slot {
   readonly number: number;
-  /** The host's end of the one link into the cluster; interface names have at most 15 characters. */
+  /** The host's end of the link into the cluster. Interface names have at most 15 characters. */
   readonly hostInterface: string;
   readonly hostAddress: string;
-  /** The API server, and every node's gateway. */
+  /** The address of the API server and the gateway of every node. */
   readonly gateway: string;
   readonly nodeRange: string;
-  /** All nodes' Pods. */
+  /** The Pods of all nodes. */
   readonly podRange: string;
   readonly serviceRange: string;
-  /** The `kubernetes` Service. */
+  /** The address of the `kubernetes` Service. */
   readonly serviceAddress: string;
   /** Where a DNS Service would be. */
   readonly dnsAddress: string;
-  /** Parent of all container cgroups. */
+  /** The parent of all container cgroups. */
   readonly cgroup: string;
   node(index: number): { name: string; address: string; podRange: string };
 }

@@ -1,19 +1,19 @@
-// What can happen to a Pod that waits at the barrier, on real kubelets. The kubelet does nothing else for it meanwhile: it waits for
-// the agent's hook.
+// What can happen to a Pod that waits at the barrier, on real kubelets. Until the agent's hook returns, the kubelet
+// does nothing else for the Pod.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type GroupState, type PodState, TrainingGroup } from "./group.ts";
+import { type GroupState, type PodState, TrainingGroup, uids } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 const GATE_PATIENCE_MS = GATE_TIMEOUT_SECONDS * 1_000;
 
-/** After this long bun ends a connection on which nothing is received, unless it is told not to. */
+/** By default, bun closes a connection on which it receives nothing for this long. */
 const IDLE_CONNECTION_MS = 120_000;
 
 let installation: Installation;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await installation?.end();
 });
 
-/** Two Pods at the barrier, on node-2, and a third without a node, which they wait for. */
+/** Two Pods that wait at the barrier, on node-2, and a third that cannot be scheduled yet. */
 class Waiting {
   readonly group: TrainingGroup;
   readonly pods: readonly PodState[];
@@ -57,7 +57,7 @@ class Waiting {
     return victim;
   }
 
-  /** Waits until other processes than these hold the barrier of the victim. */
+  /** Waits until new processes hold the victim at the barrier. */
   async isBack(than: ReturnType<typeof ownProcesses>): Promise<void> {
     await waitFor("the Pod is back at the barrier", 60_000, () => {
       const { agent, gate } = ownProcesses(this.victim.uid);
@@ -65,7 +65,7 @@ class Waiting {
     });
   }
 
-  /** Lets the third one start, and waits until all run. */
+  /** Lets the third Pod start, and waits until all run. */
   async complete(): Promise<GroupState> {
     const { kubectl } = installation;
     expect((await this.group.pods()).filter(({ worker }) => worker.running)).toEqual([]);
@@ -80,13 +80,9 @@ function atBarrier({ pods }: GroupState): PodState[] {
   return pods.filter(({ uid, epoch }) => epoch === 1 && ownProcesses(uid).gate !== undefined);
 }
 
-function uids({ pods }: Pick<GroupState, "pods">): string[] {
-  return pods.map(({ uid }) => uid);
-}
-
 describe.concurrent("a Pod at the barrier", () => {
   test.each(["agent", "gate"] as const)(
-    "comes back to it when its %s dies, and no restart is counted",
+    "returns to the barrier when its %s dies, and no restart is counted",
     async (part) => {
       const waiting = await Waiting.start(`dying-${part}`);
       const before = ownProcesses(waiting.victim.uid);
@@ -97,7 +93,7 @@ describe.concurrent("a Pod at the barrier", () => {
     },
   );
 
-  test("waits as long as it takes: longer than its gate would without a word, or their connection by itself", async () => {
+  test("waits longer than the gate waits for a silent agent, and longer than an idle connection lasts", async () => {
     const waiting = await Waiting.start("patient");
     const before = ownProcesses(waiting.victim.uid);
     await sleep(Math.max(GATE_PATIENCE_MS, IDLE_CONNECTION_MS) + 20_000);
@@ -106,9 +102,9 @@ describe.concurrent("a Pod at the barrier", () => {
     await waiting.group.delete();
   });
 
-  test("starts anew when nobody lets its agent ask, and its status says what was wrong", async () => {
+  test("restarts when its agent lacks permissions, and its status says which permission is missing", async () => {
     const { kubectl, namespace } = installation;
-    // Of its own: what one group's agents may do, all with their account may.
+    // Its own service account, because groups that share an account share permissions.
     await kubectl(["-n", namespace, "create", "serviceaccount", "shut-out"]);
     const waiting = await Waiting.start("shut-out", "shut-out");
     const { name } = waiting.victim;
@@ -121,7 +117,7 @@ describe.concurrent("a Pod at the barrier", () => {
       return /the gate ended before the barrier lifted; API server: 403 .*cannot patch resource "pods"/.test(said);
     });
     await waiting.group.delete();
-    // Its agent cannot know that the Pod is deleted.
+    // The agent cannot see that the Pod is deleted.
     await waitFor(
       "the Pods are gone",
       GATE_PATIENCE_MS + 30_000,
@@ -129,13 +125,13 @@ describe.concurrent("a Pod at the barrier", () => {
     );
   });
 
-  test("goes soon when its JobSet is deleted, although what its agent may do goes at the same time", async () => {
+  test("terminates soon when its JobSet is deleted, although its agent loses its permissions", async () => {
     const { kubectl, namespace } = installation;
-    // Of its own: with that of another group, its agents would keep their rights.
+    // Its own service account: with a shared one its agents would keep their permissions.
     await kubectl(["-n", namespace, "create", "serviceaccount", "dissolved"]);
     const waiting = await Waiting.start("dissolved", "dissolved");
     await waiting.group.delete();
-    // Without it, the gate's patience would have to end them.
+    // The gate alone would end the Pods only after its own time limit.
     await waitFor("the Pods are gone", GATE_PATIENCE_MS / 2, async () => (await waiting.group.pods()).length === 0);
     for (const uid of uids(waiting)) {
       const { agent, gate } = ownProcesses(uid);
@@ -150,7 +146,7 @@ describe.concurrent("a Pod at the barrier", () => {
     const { kubectl, namespace } = installation;
     const waiting = await Waiting.start(group);
     const { name, uid } = waiting.victim;
-    // Longer than its grace period and the longest pause between two questions of its agent.
+    // Longer than the grace period and the longest pause between two requests of the agent.
     await kubectl(["-n", namespace, "delete", "pod", name, "--timeout=30s", ...force]);
     await waitFor("nothing of it runs", 30_000, () => {
       const { agent, gate } = ownProcesses(uid);
@@ -162,7 +158,7 @@ describe.concurrent("a Pod at the barrier", () => {
     await waiting.group.delete();
   });
 
-  test("goes soon when its JobSet is suspended, and starts when it is resumed", async () => {
+  test("terminates soon when its JobSet is suspended, and starts when it is resumed", async () => {
     const waiting = await Waiting.start("suspended");
     await waiting.group.suspend(true);
     await waiting.group.gone();
@@ -182,7 +178,7 @@ describe("a node with Pods at the barrier", () => {
     });
   }
 
-  test("its kubelet is killed: no worker starts when it is back, and the Pods come back to the barrier", async () => {
+  test("kubelet killed: when it is back, no worker starts and the Pods return to the barrier", async () => {
     const { cluster } = installation;
     const waiting = await Waiting.start("kubelet-dies");
     const before = ownProcesses(waiting.victim.uid);
@@ -193,7 +189,7 @@ describe("a node with Pods at the barrier", () => {
     await waiting.group.delete();
   });
 
-  test("its kubelet is killed, and the last Pod arrives before it is back: the others join the epoch that has begun, and nobody restarts", async () => {
+  test("kubelet killed, the last Pod arrives before it is back: the others join without a restart", async () => {
     const { cluster } = installation;
     const waiting = await Waiting.start("kubelet-late");
     await killKubelet(waiting);
@@ -204,7 +200,7 @@ describe("a node with Pods at the barrier", () => {
     await waiting.group.delete();
   });
 
-  test("its container runtime is killed: the Pods come back to the barrier, and a worker that started is stopped again", async () => {
+  test("container runtime killed: the Pods return to the barrier, and a worker that started is stopped", async () => {
     const { cluster } = installation;
     const waiting = await Waiting.start("runtime-dies");
     const before = ownProcesses(waiting.victim.uid);

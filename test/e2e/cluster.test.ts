@@ -1,4 +1,4 @@
-// The local cluster as a person uses it: by its command line, on this machine.
+// The command line of the local cluster, on this machine.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,13 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Cluster, defaultStateDir, freeSlot } from "../cluster/cluster.ts";
+import { Cluster, defaultStateDir } from "../cluster/cluster.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { silentProgress } from "../cluster/progress.ts";
 import { type MachineSnapshot, takeSnapshot } from "./machine-snapshot.ts";
+import { freeTestSlot } from "./test-slot.ts";
 
-const slot = freeSlot(16);
+const slot = freeTestSlot();
 
 interface Result {
   readonly code: number | null;
@@ -77,7 +78,7 @@ describe("a cluster with two nodes, JobSet and cert-manager", () => {
     }
   });
 
-  test("JobSet's own webhook, behind its Service, refuses what is wrong", async () => {
+  test("JobSet's webhook, behind its Service, rejects an invalid JobSet", async () => {
     const wrong = helloJobSet
       .replace("name: hello", "name: wrong")
       .replace("replicas: 2", "replicas: 2\n    dependsOn: [{name: x, status: Ready}]");
@@ -86,7 +87,7 @@ describe("a cluster with two nodes, JobSet and cert-manager", () => {
     );
   });
 
-  test("a Pod reaches the API server at the kubernetes Service's address", async () => {
+  test("a Pod reaches the API server at the address of the kubernetes Service", async () => {
     const pod = (await kubectl(["get", "pods", "-o", "name"])).split("\n")[0] ?? "";
     const script = "nc -w 3 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT </dev/null && echo open";
     expect(await kubectl(["exec", pod, "--", "sh", "-c", script])).toBe("open\n");
@@ -115,7 +116,7 @@ describe("a cluster with two nodes, JobSet and cert-manager", () => {
     });
   });
 
-  test("the slot says who holds it, to the same checkout and to another", async () => {
+  test("up refuses a slot that is in use and names its holder, in the same state folder and in another", async () => {
     const again = await cluster("up");
     expect(again).toMatchObject({ code: 1, output: expect.stringMatching(/a cluster is up in .* run ".*down" first/) });
     const folder = mkdtempSync(join(tmpdir(), "reprise-other-"));
@@ -127,16 +128,16 @@ describe("a cluster with two nodes, JobSet and cert-manager", () => {
     });
   });
 
-  test("down leaves no process, mount, bridge, route, rule, cgroup or file behind, even with a node frozen", async () => {
+  test("down leaves no process, mount, link, route, rule, cgroup or file, even with a stopped kubelet", async () => {
     process.kill(attached.program("kubelet-2").pid, "SIGSTOP");
-    expect(takeSnapshot().links).not.toEqual(before.links); // The comparison below can fail.
+    expect(takeSnapshot().links).not.toEqual(before.links); // Proves that the comparison below can fail.
     expect(await cluster("down")).toMatchObject({ code: 0 });
     expect(takeSnapshot()).toEqual(before);
     expect(await cluster("down")).toMatchObject({ code: 0, output: "there is no cluster to end\n" });
   });
 });
 
-describe("a tool that is killed with SIGKILL in the middle of up", () => {
+describe("up killed with SIGKILL", () => {
   // Each moment is a line that `up` prints, and a delay after it.
   test.each([
     ["starting the control plane", 50],
@@ -155,7 +156,7 @@ describe("a tool that is killed with SIGKILL in the middle of up", () => {
   });
 });
 
-test("up without a number of nodes gives one, and waits until it is Ready", async () => {
+test("up without --nodes starts one node and waits until it is Ready", async () => {
   const up = await cluster("up", "--without-jobset");
   expect(up, up.output).toMatchObject({ code: 0 });
   const { kubectl } = await Cluster.attach(defaultStateDir(slot), silentProgress);
@@ -163,7 +164,7 @@ test("up without a number of nodes gives one, and waits until it is Ready", asyn
   expect(await cluster("down")).toMatchObject({ code: 0 });
 });
 
-test("a folder that the tool did not make is never taken or removed", async () => {
+test("up and down never touch a folder that they did not create", async () => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-foreign-"));
   writeFileSync(join(folder, "precious"), "data");
   const up = await cluster("up", "--state-dir", folder);
@@ -173,7 +174,7 @@ test("a folder that the tool did not make is never taken or removed", async () =
   rmSync(folder, { recursive: true });
 });
 
-/** Resolves when the child has printed the text, and fails when it ends before. */
+/** Resolves when the child has printed the text, and rejects when it exits before. */
 async function printed(child: ChildProcess, text: string): Promise<void> {
   let output = "";
   await new Promise<void>((resolve, reject) => {

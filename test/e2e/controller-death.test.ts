@@ -1,14 +1,14 @@
-// A controller that is killed with SIGKILL at every single write of a restart, before and after the API server has carried it out. The
-// writes are found by watching one restart, not listed here.
+// A controller that is killed with SIGKILL at every write of a restart, before and after the API server applies the
+// write. The test finds the writes by watching one restart.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { hasStatus } from "../../src/kube/api-error.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
 import { type Fault, type FaultProxy, faultProxy } from "./fault-proxy.ts";
-import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { kill, type PodState, podAt, TrainingGroup } from "./group.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
-// A dozen restarts in one test, each with a limit of its own that says what it waited for.
+// A test restarts the group a dozen times. Each wait has its own time limit.
 vi.setConfig({ testTimeout: 900_000 });
 
 let installation: Installation;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]();
 });
 
-/** Starts the next controller. Its predecessor is dead for certain, so it need not wait for the Lease to run out. */
+/** Starts the next controller. The last one is dead, so the next need not wait until the Lease expires. */
 async function succeed(): Promise<void> {
   const lease = "/apis/coordination.k8s.io/v1/namespaces/reprise-system/leases/reprise-controller";
   await installation.client.request("DELETE", lease).catch((error: unknown) => {
@@ -38,7 +38,7 @@ async function succeed(): Promise<void> {
   controller = await installation.reprise.startController(proxy.server);
 }
 
-/** A group that is made to restart again and again, each time exactly once and in place. */
+/** A group that restarts many times, each time exactly once and in place. */
 async function restartable(name: string) {
   const group = await TrainingGroup.start(installation, name, { stages: { workers: 2 }, maxRestarts: 1_000 });
   const first = await group.running();
@@ -46,8 +46,8 @@ async function restartable(name: string) {
   const restart = async (fault?: Fault, follow = succeed) => {
     const { pods } = await group.running();
     restarts += 1;
-    await fail(podAt(pods, restarts % pods.length), fault, follow);
-    // Counted from the first: one restart too many at any time shows here, too.
+    await fail(podAt({ pods }, restarts % pods.length), fault, follow);
+    // Counted since the first start, so that an extra restart at any time shows here.
     const after = await group.restarted(first.syncedEpoch + restarts);
     expect(after, describeFault(fault)).toMatchObject({ restarts });
     expect(after.pods.map(identity), describeFault(fault)).toEqual(first.pods.map(identity));
@@ -56,19 +56,19 @@ async function restartable(name: string) {
   return { group, restart };
 }
 
-test("at any write of a restart: it is completed, in place, and counts once", async () => {
+test("a controller killed at any write: the next one completes the restart in place, counted once", async () => {
   const { group, restart } = await restartable("steps");
   await restart();
   const writes = await quiet();
   console.info(`a restart writes:\n${writes.join("\n")}`);
   for (const step of ["deprecated", "synced", "allRunning"]) statusWrite(writes, step);
   for (const fault of faultsAt(writes)) await restart(fault);
-  // Whatever the last of them left undone would show in one more.
+  // One more restart shows anything that the last one left undone.
   await restart();
   await group.delete();
 });
 
-test("while another stands by: that one completes the restart when the Lease has run out, in place, and it counts once", async () => {
+test("a leader killed at any write: the standby completes the restart in place, counted once", async () => {
   const { group, restart } = await restartable("standby");
   await restart();
   const writes = await quiet();
@@ -77,7 +77,7 @@ test("while another stands by: that one completes the restart when the Lease has
     { write: statusWrite(writes, "synced"), moment: "before" },
   ];
   for (const fault of faults) {
-    // The one that has just completed a restart leads, so this one waits.
+    // The controller that just completed a restart is the leader, so this one waits.
     const standby = await installation.reprise.startController(proxy.server);
     await restart(fault, async () => {
       controller = standby;
@@ -87,7 +87,7 @@ test("while another stands by: that one completes the restart when the Lease has
   await group.delete();
 });
 
-test("at any write of the failure when the budget is spent: the JobSet fails once, for that reason, and its Pods go", async () => {
+test("a controller killed at any write of the final failure: the JobSet fails once", async () => {
   let groups = 0;
   const spend = async (fault?: Fault) => {
     groups += 1;
@@ -96,7 +96,7 @@ test("at any write of the failure when the budget is spent: the JobSet fails onc
       maxRestarts: 0,
     });
     const { pods } = await group.running();
-    await fail(podAt(pods, 0), fault);
+    await fail(podAt({ pods }, 0), fault);
     const { conditions } = await group.ended();
     const failed = conditions.filter(({ type, status }) => type === "Failed" && status === "True");
     expect(failed, describeFault(fault)).toMatchObject([{ reason: "ReachedMaxRestarts" }]);
@@ -114,9 +114,9 @@ test("at any write of the failure when the budget is spent: the JobSet fails onc
   for (const fault of faultsAt(writes)) await spend(fault);
 });
 
-/** Kills the worker, and where there is a fault, the controller at that write, and lets another one follow it. */
+/** Kills the worker. With a fault, also kills the controller at that write and starts the next one. */
 async function fail({ worker }: PodState, fault: Fault | undefined, follow = succeed): Promise<void> {
-  // What is left to be written of the last restart must not be mistaken for this one's.
+  // Late writes of the last restart must not count as writes of this one.
   await quiet();
   const struck = fault === undefined ? undefined : proxy.strike(fault, () => controller.kill());
   kill(worker);
@@ -125,7 +125,7 @@ async function fail({ worker }: PodState, fault: Fault | undefined, follow = suc
   await follow();
 }
 
-/** A description that comes again is the same step once more, with another count of ready Pods for people. */
+/** Equal descriptions are the same step, with another count of ready Pods. */
 function faultsAt(writes: readonly string[]): readonly Fault[] {
   return [...new Set(writes)].flatMap((write) => [
     { write, moment: "before" } as const,
@@ -137,14 +137,14 @@ function describeFault(fault: Fault | undefined): string {
   return fault === undefined ? "undisturbed" : `killed ${fault.moment} ${fault.write}`;
 }
 
-/** The first of them with which the group's object tells of this step. */
+/** The first write that records this step in the InPlaceRestart object. */
 function statusWrite(writes: readonly string[], step: string): string {
   const write = writes.find((each) => each.startsWith("PATCH inplacerestarts/status ") && each.includes(step));
   if (write === undefined) throw new Error(`${step} is not among what was written: ${writes.join("; ")}`);
   return write;
 }
 
-/** Waits until the controller has nothing more to write, and returns what it has written since the last time. */
+/** Waits until the controller stops writing, and returns what it has written since the last call. */
 async function quiet(): Promise<readonly string[]> {
   const writes: string[] = [];
   // Events follow a write at once, and the next decision within milliseconds.
@@ -166,12 +166,6 @@ async function within<T>(ms: number, promise: Promise<T>, otherwise: string): Pr
     late.catch(() => {});
     patience.abort();
   }
-}
-
-function podAt(pods: GroupState["pods"], index: number): PodState {
-  const pod = pods[index];
-  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
-  return pod;
 }
 
 function identity({ name, uid }: PodState): readonly string[] {

@@ -1,5 +1,5 @@
-// What a group survives from outside, on real kubelets: Pods that are deleted or evicted, a node that is lost, a controller or an
-// API server that is killed in the middle of a restart.
+// Disruptions that a group survives, on real kubelets: Pods deleted or evicted, a lost node, and a controller or an API
+// server that is killed in the middle of a restart.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,14 +12,14 @@ import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { ownProcesses } from "./own-processes.ts";
 import { type Installation, install } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 let installation: Installation;
 let leader: RunningProgram;
 
 beforeAll(async () => {
-  // Kubelets report every 10 s: twice that is a node that was lost, and not one that is slow. The default is 50 s.
+  // Kubelets report every 10 s, so 20 s tells a lost node from a slow one. The default is 50 s.
   installation = await install({ controllerManagerFlags: ["--node-monitor-grace-period=20s"] });
   leader = installation.reprise.controller;
 });
@@ -28,7 +28,7 @@ afterAll(async () => {
   await installation?.end();
 });
 
-/** The Pods that are there before and after, by name; a replacement has a name of its own. */
+/** The names of the Pods that exist before and after. A replacement has another name. */
 function kept(before: GroupState, after: GroupState): readonly string[] {
   const uids = new Set(after.pods.map(({ uid }) => uid));
   return before.pods.filter(({ uid }) => uids.has(uid)).map(({ name }) => name);
@@ -40,7 +40,7 @@ function split({ pods }: GroupState): { readonly victim: PodState; readonly othe
   return { victim, others };
 }
 
-/** Waits until every other Pod has restarted in place and waits at the next epoch, for a replacement that does not run yet. */
+/** Waits until every other Pod has restarted in place and waits at the barrier for the replacement. */
 async function othersWait(group: TrainingGroup, before: GroupState, others: readonly PodState[]): Promise<GroupState> {
   const next = before.syncedEpoch + 1;
   return await group.reached("waits for the replacement", ({ syncedEpoch, pods }) => {
@@ -51,8 +51,8 @@ async function othersWait(group: TrainingGroup, before: GroupState, others: read
   });
 }
 
-describe.concurrent("a Pod that goes", () => {
-  test("deleted: the others restart at once and wait, also through a failure; its replacement joins; one restart counts", async () => {
+describe.concurrent("a Pod that disappears", () => {
+  test("deleted: the others restart at once and wait for the replacement, and one restart counts", async () => {
     const { kubectl, namespace } = installation;
     const group = await TrainingGroup.start(installation, "deleted", { stages: { workers: 3 }, ...away });
     const before = await group.running();
@@ -69,7 +69,7 @@ describe.concurrent("a Pod that goes", () => {
     await group.delete();
   });
 
-  test("evicted, as by a drain: the others restart at once and wait, its replacement joins, and nothing is counted", async () => {
+  test("evicted: the others restart at once and wait for the replacement, and no restart counts", async () => {
     const { client, namespace } = installation;
     const group = await TrainingGroup.start(installation, "evicted", {
       stages: { workers: 3 },
@@ -88,7 +88,7 @@ describe.concurrent("a Pod that goes", () => {
     await group.delete();
   });
 
-  test("lost with its node: the others restart and wait, and when it is back the group runs on, with nothing counted", async () => {
+  test("on a lost node: the others restart and wait until the node is back, and no restart counts", async () => {
     const { cluster } = installation;
     const group = await TrainingGroup.start(installation, "node-loss", {
       stages: { workers: 2 },
@@ -109,7 +109,7 @@ describe.concurrent("a Pod that goes", () => {
     const after = await group.restartedSince(before.syncedEpoch);
     expect(kept(before, after)).toEqual(others.map(({ name }) => name));
     expect(after.restarts).toBe(0);
-    // More than one if the replacement came before the node's taints were gone.
+    // More than one if the replacement started before the node's taints were removed.
     for (const record of after.history)
       expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
     await group.delete();
@@ -117,7 +117,7 @@ describe.concurrent("a Pod that goes", () => {
 });
 
 describe("a controller that is killed", () => {
-  test("in the middle of a restart: the one that follows completes it, and it counts once", async () => {
+  test("in the middle of a restart: the next one completes the restart, and it counts once", async () => {
     const group = await TrainingGroup.start(installation, "orphan", { stages: { workers: 2 } });
     const before = await group.running();
     kill(split(before).victim.worker);
@@ -128,7 +128,7 @@ describe("a controller that is killed", () => {
     await group.delete();
   });
 
-  test("while another stands by: that one takes over a failure that nobody saw, and it counts once", async () => {
+  test("beside a standby: the standby handles a failure that happened meanwhile, and it counts once", async () => {
     const group = await TrainingGroup.start(installation, "takeover", { stages: { workers: 2 } });
     const before = await group.running();
     const standby = await installation.reprise.startController();
@@ -142,9 +142,9 @@ describe("a controller that is killed", () => {
   });
 });
 
-test("a node that is drained: its Pods move to another one, those that are there stay, and nothing is counted", async () => {
+test("a drained node: its Pods move to another node, the Pods there stay, and no restart counts", async () => {
   const { kubectl, client } = installation;
-  // This one was lost before.
+  // An earlier test lost this node.
   await nodesAreBack(client);
   const shape = {
     stages: { movers: 2, stayers: 2 },
@@ -161,7 +161,7 @@ test("a node that is drained: its Pods move to another one, those that are there
     const stayers = before.pods.filter(({ stage }) => stage === "stayers");
     expect(kept(before, after)).toEqual(stayers.map(({ name }) => name));
     expect(after.restarts).toBe(0);
-    // One, or two where the second Pod was evicted when the first had been replaced already.
+    // One, or two if the second Pod was evicted after the first had been replaced.
     expect([1, 2]).toContain(after.history.length);
     for (const record of after.history)
       expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
@@ -169,16 +169,16 @@ test("a node that is drained: its Pods move to another one, those that are there
     await kubectl(["uncordon", "node-2"]);
   }
   await group.delete();
-  // It may have been on that node as well.
+  // JobSet's manager may have been on that node as well.
   await waitForJobSet(kubectl);
 });
 
-/** Longer than a leader may lead unrenewed (10 s), a Lease lasts (15 s), or a silent node counts as ready (20 s here). */
+/** Longer than the renew deadline (10 s), the Lease duration (15 s) and the node monitor grace period (20 s here). */
 const OUTAGE_MS = 30_000;
 
-// The last one: for minutes afterwards the watches of Kubernetes' own controllers may pause. A Job whose Pods come and go in such a pause does
-// not replace them, and nodes that report count as lost.
-test("the API server is gone for 30 s in the middle of a restart, and its leading controller dies: workers of other groups run on, another controller completes the restart, and it counts once", async () => {
+// The last test: for minutes afterwards the watches of Kubernetes' own controllers may lag. A Job then does not replace
+// its Pods, and healthy nodes count as lost.
+test("an API server outage and a dead leader: the standby completes the restart, other groups run on", async () => {
   const { cluster, reprise } = installation;
   const [group, bystander] = await Promise.all([
     TrainingGroup.start(installation, "cut-off", { stages: { workers: 2 } }),
@@ -190,7 +190,7 @@ test("the API server is gone for 30 s in the middle of a restart, and its leadin
   await group.reached("is told to restart", ({ deprecatedEpoch }) => deprecatedEpoch === before.syncedEpoch);
   await cluster.program("kube-apiserver").kill();
   const outage = sleep(OUTAGE_MS);
-  // Cut off, it must stop by itself before anything else ends it.
+  // Without the API server the leader must stop leading before the test kills it.
   await noLeader();
   await leader.kill();
   leader = standby;
@@ -199,7 +199,7 @@ test("the API server is gone for 30 s in the middle of a restart, and its leadin
   const completed = await group.restarted(before.syncedEpoch + 1);
   expect(completed).toMatchObject({ restarts: 1, history: [{ counted: true }] });
   expect(kept(before, completed)).toEqual(before.pods.map(({ name }) => name));
-  // Nothing of the other group has noticed, and it recovers as before.
+  // The other group did not notice the outage, and still recovers.
   const after = await bystander.running();
   expect(after).toMatchObject({ syncedEpoch: calm.syncedEpoch, restarts: 0, history: [] });
   expect(after.pods.map(({ worker }) => worker)).toEqual(calm.pods.map(({ worker }) => worker));
@@ -208,7 +208,7 @@ test("the API server is gone for 30 s in the middle of a restart, and its leadin
   await Promise.all([group.delete(), bystander.delete()]);
 });
 
-/** Waits until the controller, cut off, has given up to lead. */
+/** Waits until the controller has stopped leading. */
 async function noLeader(): Promise<void> {
   const log = () => readFileSync(join(installation.reprise.logFolder, "reprise-controller.log"), "utf8");
   const ends = () => log().split("stopped leading").length;
@@ -220,7 +220,7 @@ function nodesOf({ pods }: GroupState): readonly string[] {
   return pods.map(({ node }) => node);
 }
 
-/** Not bound to it: where it cannot go there, a Pod goes elsewhere. */
+/** A preference, so that the Pod can also run elsewhere. */
 function preferring(node: string): object {
   const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }];
   return {
@@ -230,7 +230,7 @@ function preferring(node: string): object {
   };
 }
 
-/** From the node that is lost meanwhile. */
+/** On the node that is not lost. */
 const away = { podSpec: { workers: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } };
 
 const apart = {

@@ -1,13 +1,13 @@
-// What restarts in place, what moves and what fails, on real kubelets: exit-code classes, the ladder, back-off.
+// Exit-code classes, the escalation ladder and the back-off, on real kubelets.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
-import { type GroupState, type PodState, TrainingGroup, worker } from "./group.ts";
+import { type GroupState, podAt, TrainingGroup, uids, worker } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 400_000 });
 
-/** Longer than a recovery takes, so that it is the back-off which holds the barrier; the defaults would take minutes. */
+/** Longer than a recovery, so that only the back-off can hold the barrier. The defaults would take minutes. */
 const BACKOFF = { after: 2, first: "12s", max: "15s" };
 
 let installation: Installation;
@@ -21,21 +21,12 @@ afterAll(async () => {
 });
 
 const CLASSES = { [ANNOTATION.failExitCodes]: "40-50", [ANNOTATION.recreateExitCodes]: "60" };
+const FAIL_CODES = `${ANNOTATION.failExitCodes} (40-50)`;
 const ONE = { workers: {} };
-/** A second worker that runs on. */
+/** The second worker keeps running. */
 const TWO = { workers: { containers: [worker(), worker("loader")] } };
 
-function podAt({ pods }: GroupState, index: number): PodState {
-  const pod = pods[index];
-  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
-  return pod;
-}
-
-function uids({ pods }: GroupState): readonly string[] {
-  return pods.map(({ uid }) => uid);
-}
-
-// One after the other, and before all others: this is about seconds.
+// Not concurrent with other tests, because these measure seconds.
 describe("a code of the fail class", () => {
   test.each([
     ["one container", "final-one", ONE],
@@ -58,11 +49,11 @@ describe("a code of the fail class", () => {
     const failed = jobSet.conditions.find(({ type }) => type === "Failed");
     const state = await group.reached("has failed", ({ phase }) => phase === "Failed");
     expect(state.restarts).toBe(0);
-    // With one container the Pod fails as well, and JobSet's own rule may come first.
+    // With one container the Pod fails as well, and JobSet's own rule may act first.
     if (name === "final-one" && failed?.reason === "FailJobSetFailurePolicyAction") return;
     expect(failed).toMatchObject({
       reason: "NonRetriableExitCode",
-      message: `Pod ${pod}: container trainer exited with code 42, which ${ANNOTATION.failExitCodes} (40-50) makes final`,
+      message: `Pod ${pod}: container trainer exited with code 42, which ${FAIL_CODES} makes final`,
     });
     expect(await group.rawStatus()).toMatchObject({ terminalState: "Failed" });
     expect(state.history).toMatchObject([{ action: "FailJobSet", cause: { pod, container: "trainer", exitCode: 42 } }]);
@@ -83,7 +74,7 @@ describe.concurrent("a code of the recreate class", () => {
     const before = await group.running();
     await group.exitWorker(podAt(before, 1), 60);
     const { pods, ...restarted } = await group.restarted(before.syncedEpoch + 1);
-    // With one container the Pod may fail before it is deleted, and its Job keeps it.
+    // With one container the Pod may fail before it is deleted. Its Job then keeps it.
     const after = { ...restarted, pods: pods.filter(({ phase }) => phase !== "Failed") };
 
     expect(podAt(after, 1).uid).not.toBe(podAt(before, 1).uid);
@@ -98,7 +89,7 @@ describe.concurrent("a code of the recreate class", () => {
 });
 
 describe.concurrent("any other code", () => {
-  test("restarts everything in place, from whichever of the two containers it comes", async () => {
+  test("restarts the group in place, whichever of the two containers exits", async () => {
     const group = await TrainingGroup.start(installation, "in-place", {
       stages: { workers: 2 },
       annotations: CLASSES,
@@ -111,12 +102,12 @@ describe.concurrent("any other code", () => {
     for (const { containers } of after.pods) {
       expect([containers["trainer"]?.restarts, containers["loader"]?.restarts]).toEqual([1, 1]);
     }
-    // A busy kubelet may not show the exit before the restart is over, so the code is not always known.
+    // A busy kubelet may not report the exit before the restart is over, so the code is not always known.
     expect(after.history).toMatchObject([{ action: "RestartInPlace", cause: { pod: podAt(before, 0).name } }]);
     await group.delete();
   });
 
-  test("with a Restart rule of the user's own restarts that container, and nothing else", async () => {
+  test("with the user's own Restart rule, restarts only that container", async () => {
     const alone = {
       restartPolicy: "Never",
       restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [5] } }],
@@ -131,7 +122,7 @@ describe.concurrent("any other code", () => {
       const loader = podAt(state, 0).containers["loader"];
       return loader?.running === true && loader.restarts === 1;
     });
-    // Had the group been told to restart, it would be on its way by now.
+    // A restart of the group would have begun by now.
     expect(after).toMatchObject({ syncedEpoch: before.syncedEpoch, deprecatedEpoch: before.deprecatedEpoch });
     expect(after.history).toEqual([]);
     const ids = ({ pods }: GroupState) => pods.map(({ agent, worker: trainer }) => [agent.id, trainer.id]);
@@ -146,12 +137,12 @@ describe.concurrent("any other code", () => {
 });
 
 describe.concurrent("a worker that always crashes", () => {
-  test("walks the ladder to its end, and the history tells every step", async () => {
+  test("climbs every rung of the ladder, and the history records each step", async () => {
     const group = await TrainingGroup.start(installation, "ladder", {
       stages: { workers: 2 },
       maxRestarts: 5,
       annotations: { [ANNOTATION.escalateAfter]: "2" },
-      // Long enough to be seen running.
+      // Long enough to be observed running.
       podSpec: {
         workers: { containers: [worker("trainer", '[ "$JOB_COMPLETION_INDEX" != 1 ] || { sleep 2; exit 7; }')] },
       },
@@ -163,10 +154,10 @@ describe.concurrent("a worker that always crashes", () => {
     expect(moved.history).toMatchObject([{ action: "RestartInPlace" }, { action: "RecreatePod" }]);
     expect(podAt(moved, 0).uid).toBe(podAt(first, 0).uid);
     expect(podAt(moved, 1).uid).not.toBe(podAt(first, 1).uid);
-    const anew = await group.reached("is recreated", ({ history, syncedEpoch, pods }) => {
+    const recreated = await group.reached("is recreated", ({ history, syncedEpoch, pods }) => {
       return history.length === 4 && syncedEpoch === 5 && pods.length === 2;
     });
-    expect(uids(anew)).not.toContain(podAt(moved, 0).uid);
+    expect(uids(recreated)).not.toContain(podAt(moved, 0).uid);
     expect(await group.jobSet()).toMatchObject({ restarts: 1, restartsCountTowardsMax: 1 });
     const end = await group.reached("fails", ({ phase }) => phase === "Failed");
     const jobSet = await group.ended();
@@ -177,7 +168,7 @@ describe.concurrent("a worker that always crashes", () => {
       { action: "RestartInPlace", counted: true, streak: { restarts: 1, slot, failures: 1 } },
       { action: "RecreatePod", counted: true, streak: { restarts: 2, slot, failures: 2 } },
       { action: "RestartInPlace", counted: true, streak: { restarts: 3, slot, failures: 3 } },
-      // By JobSet, which counts it.
+      // JobSet recreates the Pods and counts the restart.
       { action: "RecreateJobSet", counted: false, streak: { restarts: 4, slot, failures: 4 } },
       { action: "RestartInPlace", counted: true, streak: { restarts: 5, slot, failures: 5 } },
       { action: "FailJobSet", counted: true, streak: { restarts: 6, slot, failures: 6 } },
@@ -199,7 +190,7 @@ describe.concurrent("a worker that always crashes", () => {
     await group.delete();
   });
 
-  test("is slowed down: the barrier is held for the computed time, and no Pod is killed for it", async () => {
+  test("waits for the back-off at the barrier, and no Pod is killed for it", async () => {
     const group = await TrainingGroup.start(installation, "slowed", {
       stages: { workers: 2 },
       annotations: { [ANNOTATION.escalateAfter]: "0" },
@@ -213,7 +204,7 @@ describe.concurrent("a worker that always crashes", () => {
     expect(state.history.map(({ backoffUntil }) => backoffUntil)).toEqual([undefined, undefined]);
     for (const [failure, seconds] of [
       [3, 12],
-      // Twice as long would be more than the cap.
+      // Twice as long would exceed the cap.
       [4, 15],
     ] as const) {
       await group.exitWorker(podAt(state, 0), 7);
@@ -236,7 +227,7 @@ describe.concurrent("a worker that always crashes", () => {
       const late = Date.parse(record?.synced ?? "") - Date.parse(backoffUntil);
       expect(heldMs).toBe(seconds * 1_000);
       expect(late).toBeGreaterThanOrEqual(0);
-      // A timer and one write, on a busy machine.
+      // Allows for a timer and one write on a busy machine.
       expect(late).toBeLessThan(2_000);
       // The kubelet reports whole seconds.
       const lifted = Math.floor(Date.parse(backoffUntil) / 1_000) * 1_000;
@@ -258,7 +249,7 @@ describe.concurrent("a worker that fails after another has succeeded", () => {
     return { group, before };
   }
 
-  test("has JobSet recreate both, which counts as one restart", async () => {
+  test("makes JobSet recreate both, which counts as one restart", async () => {
     const { group, before } = await afterSuccess("partial", {});
     const after = await group.restarted(2);
     expect(uids(after).filter((uid) => uids(before).includes(uid))).toEqual([]);
@@ -268,7 +259,7 @@ describe.concurrent("a worker that fails after another has succeeded", () => {
     await group.delete();
   });
 
-  test("restarts without it where the annotation says so", async () => {
+  test("restarts alone if the annotation says so", async () => {
     const { group, before } = await afterSuccess("partial-on", { [ANNOTATION.onPartialSuccess]: "continue" });
     const after = await group.restarted(2);
     expect(uids(after)).toEqual(uids(before));

@@ -1,6 +1,6 @@
-// Stands between one controller and the API server and passes everything on, with the controller's own credentials. It notes what the
-// controller writes, and can kill it at any write: before the API server has seen it, or once it is carried out and nobody has told
-// the controller yet. So the program under test needs no fault points of its own.
+// A proxy between one controller and the API server that keeps the controller's credentials. It records the writes and
+// can kill the controller at any of them: before the API server sees the write, or after it was applied but before the
+// response. So the program under test needs no fault points.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request } from "node:https";
@@ -11,18 +11,18 @@ import type { Server } from "../reprise-programs.ts";
 import { describeWrite } from "./writes.ts";
 
 export interface Fault {
-  /** As takeWrites describes it. */
+  /** As returned by takeWrites. */
   readonly write: string;
-  /** Whether the API server has carried the write out when the controller dies. */
+  /** Whether the controller dies before or after the API server applies the write. */
   readonly moment: "before" | "after";
 }
 
 export interface FaultProxy extends AsyncDisposable {
-  /** What to give the controller as its API server. */
+  /** The API server for the controller. */
   readonly server: Server;
-  /** The writes since the last call, in the order of their arrival. */
+  /** The writes since the last call, in order of arrival. */
   takeWrites(): readonly string[];
-  /** Kills at the next such write. The victim gets no answer to it, and the promise none before it is dead. */
+  /** Calls `kill` at the next such write, without a response to the controller. Resolves when it is dead. */
   strike(fault: Fault, kill: () => Promise<void>): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function faultProxy(apiServer: Server): Promise<FaultProxy> {
       await buffer(answer);
       return await strike(fault);
     }
-    // Refused, and to be made again on a newer view.
+    // A conflict: the controller retries with a newer object.
     armed ??= fault;
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(outgoing);
@@ -57,7 +57,7 @@ export async function faultProxy(apiServer: Server): Promise<FaultProxy> {
   const proxy = createServer(
     authority.issue({ commonName: "127.0.0.1", ipAddresses: ["127.0.0.1"] }),
     (incoming, outgoing) => {
-      // Either side may end at any time: killed controllers and API servers are what this is for. The other then ends, too.
+      // Controllers and API servers are killed on purpose. When one side ends, so does the other.
       passOn(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
@@ -88,7 +88,7 @@ async function strike({ kill, struck }: Armed): Promise<void> {
   await kill().then(struck.resolve, struck.reject);
 }
 
-/** The API server's answer, whose body may go on for as long as the client listens. */
+/** The API server's response. The body of a watch has no end. */
 async function forward(
   { url }: Server,
   agent: Agent,
@@ -114,6 +114,6 @@ function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    return undefined; // No body, or none that says what is written.
+    return undefined; // No body, or not JSON.
   }
 }

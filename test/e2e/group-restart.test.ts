@@ -1,4 +1,4 @@
-// KEP-467 end to end on real kubelets: kill any worker, and the whole group is back in place, exactly once, without a new Pod.
+// KEP-467 end to end on real kubelets: when a worker dies, the whole group restarts once, in place, without a new Pod.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,11 +9,11 @@ import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Random } from "../../src/simulate/random.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type Container, type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type Container, type GroupState, kill, type PodState, podAt, TrainingGroup, uids } from "./group.ts";
 import { containerOf, ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 let installation: Installation;
@@ -26,21 +26,10 @@ afterAll(async () => {
   await installation?.end();
 });
 
-function uids({ pods }: GroupState): readonly string[] {
-  return pods.map(({ uid }) => uid);
-}
-
-/** The Pod of this slot: they are in the order of their names. */
-function podAt({ pods }: GroupState, index: number): PodState {
-  const pod = pods[index];
-  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
-  return pod;
-}
-
-/** A restart shows within a second of its cause, and takes a few: one too many would be there by then. */
+/** A restart shows within a second of its cause, so an extra one would be visible by then. */
 const AFTERMATH_MS = 5_000;
 
-/** Expects that the group has restarted this often since its first start, that all of it counts, and that nothing follows. */
+/** Expects this many restarts since the first start, all of them counted, and none that follows. */
 async function expectRestarts(group: TrainingGroup, first: GroupState, restarts: number): Promise<void> {
   await sleep(AFTERMATH_MS);
   const last = await group.running();
@@ -61,7 +50,7 @@ describe("two replicatedJobs of four Pods each", () => {
     return () => group.delete();
   });
 
-  // A different one each time: the third failure of the same one in a row would move it.
+  // Another worker each time, because the third failure of one worker in a row would move it.
   test.each<[string, number, (pod: PodState) => unknown]>([
     ["exits with 1", 0, (pod) => group.exitWorker(pod, 1)],
     ["exits with 137, as when it runs out of memory", 3, (pod) => group.exitWorker(pod, 137)],
@@ -84,13 +73,13 @@ describe("two replicatedJobs of four Pods each", () => {
     expect(firstStart).toBeGreaterThan(lastArrival);
   });
 
-  test("no restart comes late: since the beginning there were as many as failures", async () => {
+  test("no restart comes late: since the start there were as many restarts as failures", async () => {
     await expectRestarts(group, first, failures);
   });
 });
 
 describe.concurrent("a small group", () => {
-  test("five failures in a row are five restarts", async () => {
+  test("five failures in a row cause five restarts", async () => {
     const group = await TrainingGroup.start(installation, "five", { stages: { workers: 2 } });
     const first = await group.running();
     let state = first;
@@ -103,7 +92,7 @@ describe.concurrent("a small group", () => {
     await group.delete();
   });
 
-  test("whatever dies at the same moment is one restart", async () => {
+  test("failures at the same moment cause one restart", async () => {
     const group = await TrainingGroup.start(installation, "moment", { stages: { workers: 3 } });
     const first = await group.running();
     const victims: readonly ((state: GroupState) => void)[] = [
@@ -121,9 +110,9 @@ describe.concurrent("a small group", () => {
     await group.delete();
   });
 
-  test("a worker finds its Pod as it left it, and its own files new", async () => {
+  test("a restarted worker keeps its Pod and volumes, and gets a new root filesystem", async () => {
     const { kubectl, namespace } = installation;
-    // As root, to write anywhere.
+    // As root, so that it can write anywhere.
     const podSpec = { workers: { securityContext: { runAsUser: 0 } } };
     const group = await TrainingGroup.start(installation, "at-home", { stages: { workers: 2 }, podSpec });
     const before = await group.running();
@@ -141,14 +130,14 @@ describe.concurrent("a small group", () => {
     await group.delete();
   });
 
-  test("neither a Pod's own tokens nor a stranger restart it", async () => {
+  test("neither the tokens in its Pods nor another account can restart it", async () => {
     const { kubectl, namespace } = installation;
     const group = await TrainingGroup.start(installation, "guarded", { stages: { workers: 2 } });
     const before = await group.running();
     const [own, other] = [podAt(before, 0), podAt(before, 1)];
     const next = String(before.syncedEpoch + 1);
 
-    // The worker's token and the agent's, as they lie in the containers.
+    // The worker's and the agent's token, as mounted in the containers.
     const file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
     const worker = clientWith(await kubectl(["-n", namespace, "exec", own.name, "-c", "trainer", "--", "cat", file]));
     const agent = clientWith(
@@ -174,7 +163,7 @@ describe.concurrent("a small group", () => {
       }
     }
 
-    // An epoch like any other, but no agent can have come so far: no policy knows that, and the controller does.
+    // A valid epoch that no agent can have reached. The admission policy cannot know that, but the controller does.
     const forged = String(before.syncedEpoch + 5);
     await patchBy(agent)(own, { annotations: { [JOBSET.epochAnnotation]: forged } });
     await Promise.all([worker.close(), agent.close()]);
@@ -182,7 +171,7 @@ describe.concurrent("a small group", () => {
       return (await eventsOf(own)).some(({ reason, note }) => reason === "EpochIgnored" && note.includes(forged));
     });
 
-    // Somebody who may create Pods and nothing else.
+    // An account that can only create Pods.
     await kubectl(["-n", namespace, "create", "serviceaccount", "stranger"]);
     await kubectl(["-n", namespace, "create", "role", "stranger", "--verb=create", "--resource=pods"]);
     await kubectl([
@@ -211,7 +200,7 @@ describe.concurrent("a small group", () => {
 
     const { syncedEpoch, deprecatedEpoch } = before;
     expect(await group.state()).toMatchObject({ syncedEpoch, deprecatedEpoch, restarts: 0, history: [] });
-    // Exactly one restart, for this one failure, after all that; past the forged epoch, because epochs never move back.
+    // One restart for this one failure. Its epoch is past the forged one, because epochs never decrease.
     kill(own.worker);
     const after = await group.restartedSince(Number(forged));
     expect(after).toMatchObject({ restarts: 1, history: [{ counted: true }] });
@@ -220,7 +209,7 @@ describe.concurrent("a small group", () => {
   });
 });
 
-test("a second failure at any moment of a restart: the group comes back, and has restarted once or twice", async () => {
+test("a second failure at any moment of a restart: the group recovers with one or two restarts", async () => {
   const seed = Number(process.env["REPRISE_TEST_SEED"] ?? Date.now() % 2 ** 32);
   const random = new Random(seed);
   const group = await TrainingGroup.start(installation, "random", { stages: { workers: 3 }, maxRestarts: 1_000 });
@@ -229,7 +218,7 @@ test("a second failure at any moment of a restart: the group comes back, and has
   kill(podAt(first, 0).worker);
   let before = await group.restarted(first.syncedEpoch + 1);
   const usualMs = Date.now() - beginning;
-  // One in every eighth of a restart: none of its steps is much shorter.
+  // One in each eighth of a restart, which is about the length of its shortest step.
   const delays = Array.from({ length: 8 }, (_, eighth) => Math.round((usualMs / 8) * (eighth + random.next())));
   console.info(
     `REPRISE_TEST_SEED=${seed}; a restart takes ${usualMs} ms; second failures after ${delays.join(", ")} ms`,
@@ -258,7 +247,7 @@ test("a second failure at any moment of a restart: the group comes back, and has
   await group.delete();
 });
 
-/** Kills one of the containers that run right now; what the API server says of them is always a little late. */
+/** Kills a container that is running now. The API server's view of them always lags a little. */
 async function killAnything(
   group: TrainingGroup,
   random: Random,
@@ -287,10 +276,10 @@ async function eventsOf({ uid }: PodState): Promise<readonly { readonly reason: 
     .map(({ reason, note }) => ({ reason: asText(reason) ?? "", note: asText(note) ?? "" }));
 }
 
-/** By a policy, or for lack of any right. */
+/** By an admission policy, or by RBAC. */
 const REFUSED = /denied request|is forbidden|cannot patch/;
 
-/** The API server's CA and this token, nothing else. */
+/** Uses only the API server's CA and this token. */
 function clientWith(token: string): KubeClient {
   const { server, stateDir } = installation.cluster;
   const caData = readFileSync(join(stateDir, "pki", "ca.crt")).toString("base64");

@@ -1,4 +1,4 @@
-// A training group on the cluster, as a user sees it: a plain JobSet, its Pods, and the InPlaceRestart object.
+// A training group as a user sees it: a plain JobSet, its Pods, and the InPlaceRestart object.
 
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
@@ -14,28 +14,28 @@ import { waitFor } from "../cluster/proc.ts";
 /** Where a group runs. */
 export interface Home {
   readonly kubectl: Kubectl;
-  /** For what is asked many times a second: every kubectl is a process of its own. */
+  /** For frequent requests, because every kubectl call starts a process. */
   readonly client: KubeClient;
   readonly namespace: string;
 }
 
 export interface GroupShape {
-  /** Each replicatedJob's number of Pods, in their order. */
+  /** The number of Pods of each replicatedJob, in order. */
   readonly stages: Readonly<Record<string, number>>;
   readonly maxRestarts?: number;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** More of spec.failurePolicy and of spec. */
+  /** Additional fields of spec.failurePolicy and spec. */
   readonly failurePolicy?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** More of a replicatedJob, by its name. */
+  /** Additional fields of a replicatedJob, by name. */
   readonly stage?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** More of the Pods' spec, by the replicatedJob's name. */
+  /** Additional fields of the Pod spec, by the name of the replicatedJob. */
   readonly podSpec?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 export interface GroupState extends InPlaceRestartStatus {
   readonly jobSetUid: string;
-  /** In the order of their slots. */
+  /** Ordered by slot. */
   readonly pods: readonly PodState[];
 }
 
@@ -46,12 +46,12 @@ export interface PodState {
   readonly stage: string;
   readonly phase: string;
   readonly terminating: boolean;
-  /** NaN when there is none. */
+  /** NaN without one. */
   readonly epoch: number;
   readonly attempt: number;
   readonly worker: Container;
   readonly agent: Container;
-  /** All of them, by name. */
+  /** All containers, by name. */
   readonly containers: Readonly<Record<string, Container>>;
 }
 
@@ -59,7 +59,7 @@ export interface Container {
   readonly id: string;
   readonly restarts: number;
   readonly running: boolean;
-  /** Milliseconds since 1970; the kubelet reports whole seconds. */
+  /** Milliseconds since the epoch, in the kubelet's precision of one second. */
   readonly startedAt: number;
 }
 
@@ -71,7 +71,7 @@ export interface Start {
   readonly lastStart: number;
 }
 
-/** Long enough for a slow machine that runs other tests; a recovery takes seconds. */
+/** A recovery takes seconds, but a busy machine can be much slower. */
 const TIMEOUT_MS = 90_000;
 
 export class TrainingGroup {
@@ -98,7 +98,7 @@ export class TrainingGroup {
     await this.#home.client.request("POST", this.#jobSets, { body: jobSetOf(this.name, this.#shape) });
   }
 
-  /** Begins to delete the JobSet with all that belongs to it. */
+  /** Starts to delete the JobSet with its dependents. */
   async delete(): Promise<void> {
     await this.#home.client.request("DELETE", `${this.#jobSets}/${this.name}`, {
       body: { propagationPolicy: "Background" },
@@ -128,7 +128,7 @@ export class TrainingGroup {
     );
   }
 
-  /** Waits until every worker runs, and none of these containers is there any more. */
+  /** Waits until every worker runs, and none of these containers exists. */
   runningWithout(...gone: readonly Pick<Container, "id">[]): Promise<GroupState> {
     const ids = new Set(gone.map(({ id }) => id));
     return this.reached(`runs without ${[...ids].join(" and ")}`, (state) => {
@@ -136,7 +136,7 @@ export class TrainingGroup {
     });
   }
 
-  /** Waits until the group's object exists and the condition holds. */
+  /** Waits until the InPlaceRestart object exists and the condition holds. */
   async reached(what: string, condition: (state: GroupState) => boolean): Promise<GroupState> {
     let last: GroupState | undefined;
     try {
@@ -158,12 +158,12 @@ export class TrainingGroup {
     return readJobSet(await this.#home.client.request("GET", `${this.#jobSets}/${this.name}`));
   }
 
-  /** The JobSet's status as upstream writes it. */
+  /** The JobSet's status as JobSet writes it. */
   async rawStatus(): Promise<Readonly<Record<string, unknown>>> {
     return asMap((await this.#home.client.request("GET", `${this.#jobSets}/${this.name}`))["status"]);
   }
 
-  /** Waits until JobSet has marked it as ended. */
+  /** Waits until the JobSet is completed or failed. */
   async ended(): Promise<JobSet> {
     return await waitFor(`JobSet ${this.name} ends`, TIMEOUT_MS, async () => {
       const jobSet = await this.jobSet();
@@ -185,15 +185,15 @@ export class TrainingGroup {
     await waitFor(`the Pods of ${this.name} are gone`, TIMEOUT_MS, async () => (await this.pods()).length === 0);
   }
 
-  /** Makes a worker end by itself with this code. */
+  /** Makes a worker exit with this code. */
   async exitWorker(pod: PodState, code: number, name = WORKER): Promise<void> {
     const command = ["sh", "-c", `echo ${code} > ${exitFile(name)}`];
     await this.#home.kubectl(["-n", this.#home.namespace, "exec", pod.name, "-c", name, "--", ...command]);
   }
 
   /**
-   * By the logs of the containers that run now, because a Pod's status has whole seconds only: in which epochs these Pods arrived at the
-   * barrier and when the last one did, in which epochs their workers believe to be and when the first and the last one started.
+   * When these Pods arrived at the barrier and when their workers started, with the epochs that they logged. Read from
+   * the logs of the running containers, because a Pod's status only has whole seconds.
    */
   async startOf(pods: readonly PodState[]): Promise<Start> {
     const arrivals = await Promise.all(pods.map((pod) => this.#said(pod, AGENT.container, "epoch published")));
@@ -223,7 +223,7 @@ export class TrainingGroup {
 
   #runs(state: GroupState): boolean {
     const { syncedEpoch, deprecatedEpoch, phase } = state;
-    // A Job keeps a Pod that failed by itself beside the one that replaced it, and one that is deleted for a moment.
+    // A Job keeps a failed Pod beside its replacement, and a deleted one until it has terminated.
     const pods = state.pods.filter((pod) => pod.phase !== "Failed" || pod.terminating);
     return (
       deprecatedEpoch < syncedEpoch &&
@@ -251,7 +251,7 @@ export class TrainingGroup {
   }
 }
 
-/** SIGKILL from outside to every process of these containers, as the kernel or an operator would send it, all at once. */
+/** Sends SIGKILL to every process of these containers at once, from outside the Pod. */
 export function kill(...containers: readonly Pick<Container, "id">[]): void {
   killContainers(...containers.map(({ id }) => id));
 }
@@ -293,8 +293,8 @@ function exitFile(name: string): string {
 }
 
 /**
- * A worker that ends when it is told to, by file or by signal; /tmp is an emptyDir, which outlives a restart in place.
- * `first` is a shell command that it runs before it waits.
+ * A worker that exits on a signal, or with the code in a file. The file is in /tmp, an emptyDir that survives a restart
+ * in place. `first` is a shell command that the worker runs before it waits.
  */
 export function worker(name = WORKER, first = "true"): Readonly<Record<string, unknown>> {
   const file = exitFile(name);
@@ -340,4 +340,15 @@ function jobSetOf(name: string, shape: GroupShape): object {
     metadata: { name, annotations },
     spec: { failurePolicy: { maxRestarts, ...failurePolicy }, replicatedJobs, ...spec },
   };
+}
+
+/** The Pod in this position. Pods are ordered by name. */
+export function podAt({ pods }: Pick<GroupState, "pods">, index: number): PodState {
+  const pod = pods[index];
+  if (pod === undefined) throw new Error(`there is no Pod ${index} among ${pods.length}`);
+  return pod;
+}
+
+export function uids({ pods }: Pick<GroupState, "pods">): readonly string[] {
+  return pods.map(({ uid }) => uid);
 }

@@ -1,4 +1,4 @@
-// The image as the Dockerfile makes it: what it holds, and that it runs as it will run in a Pod.
+// The image of the Dockerfile: what it contains, and that it runs as in a Pod.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,7 +43,7 @@ function image(arch: Arch): Mounted {
   return found;
 }
 
-/** Runs a program of the image as a Pod does: its user, its files read-only, and beside them /proc and /dev alone. */
+/** Runs a program of the image as a Pod does: as its user, on a read-only root, with /proc and /dev. */
 function inImage(argv: readonly string[], masked: readonly string[] = []): string {
   const { root } = image(nativeArch());
   const script = [
@@ -83,7 +83,7 @@ describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
     expect(OCIv1.config.Env ?? []).not.toContainEqual(expect.stringMatching(/^NODE_/));
   });
 
-  it("adds a layer each for Node, the agent and the program to its base, and stays small", () => {
+  it("adds one layer each for Node, the agent and the program to its base, and stays small", () => {
     const { OCIv1 } = JSON.parse(buildah(["inspect", "--type=image", image(arch).name]));
     expect(asList(asMap(asMap(OCIv1)["rootfs"])["diff_ids"])).toHaveLength(4);
     const [mebibytes = ""] = run(["du", "--summarize", "--block-size=1M", image(arch).root]).split("\t");
@@ -91,13 +91,13 @@ describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
     expect(Number(mebibytes)).toBeLessThan(SIZE_LIMIT);
   });
 
-  it("holds executables of its own architecture", () => {
+  it("contains executables of its own architecture", () => {
     for (const path of [NODE, AGENT]) {
       expect(readFileSync(join(image(arch).root, path)).readUInt16LE(18)).toBe(ELF_MACHINE[arch]);
     }
   });
 
-  it("holds Node, the agent and the bundle, and nothing that only development needs", () => {
+  it("contains Node, the agent and the bundle, and no development tools", () => {
     const local = (folder: string) => readdirSync(join(image(arch).root, "usr/local", folder)).sort();
     expect(local("bin")).toEqual(["node", "reprise-agent"]);
     expect(local("lib")).toEqual(["reprise"]);
@@ -117,7 +117,7 @@ describe("on a read-only root and without a shell", () => {
   });
 
   it("starts the agent without Node", () => {
-    // That it says what it does not know is the agent speaking.
+    // The error message is the agent's own.
     expect(() => inImage([AGENT, "help"], [NODE])).toThrow('unknown command "help"');
     expect(() => inImage([NODE, "--version"], [NODE])).toThrow(/exit 126/);
   });

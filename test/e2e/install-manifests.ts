@@ -1,4 +1,4 @@
-// reprise as a user installs it: the image on the nodes, `kubectl apply -k` of a kustomization that names it.
+// Installs reprise as a user does: with the image on the nodes and `kubectl apply -k`.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -9,12 +9,12 @@ import { imageName, repriseArchive } from "../image/reprise-image.ts";
 
 const MANIFESTS = new URL("../../manifests/", import.meta.url).pathname;
 
-/** The image under this tag, on every node. */
+/** Loads the image with this tag into every node. */
 export async function loadReprise(cluster: Cluster, tag: string): Promise<void> {
   cluster.load(await repriseArchive(tag, terminalProgress()));
 }
 
-/** Calls back with a folder to give to `kubectl -k`: manifests/default with the image of this tag. */
+/** Calls `use` with a kustomization of manifests/default that has the image with this tag. */
 async function withKustomization<T>(tag: string, use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-install-"));
   try {
@@ -34,7 +34,7 @@ async function withKustomization<T>(tag: string, use: (folder: string) => Promis
   }
 }
 
-/** Applies everything and waits until every Deployment runs it. */
+/** Applies the manifests and waits for the rollout of every Deployment. */
 export async function installReprise({ kubectl }: Cluster, tag: string): Promise<void> {
   await withKustomization(tag, (folder) => kubectl(["apply", "--server-side", "-k", folder]));
   await kubectl(["rollout", "status", "deployment", "-n", "reprise-system", "--timeout=240s"]);

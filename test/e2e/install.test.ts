@@ -1,15 +1,16 @@
-// What a platform engineer does: install from the manifests, use, renew, upgrade, remove. One cluster goes through all of it, in this
-// order, with cert-manager, JobSet and reprise in Pods, and the image that the Dockerfile makes.
+// What a platform engineer does, in this order on one cluster: install from the manifests, use, renew the certificate,
+// upgrade, uninstall. cert-manager, JobSet and reprise run in Pods, reprise from the image of the Dockerfile.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { asList, asMap, asText, asTextMap } from "../../src/json/fields.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
-import { Cluster, down, freeSlot } from "../cluster/cluster.ts";
+import { Cluster, down } from "../cluster/cluster.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { silentProgress } from "../cluster/progress.ts";
 import { createNamespace } from "../reprise-programs.ts";
 import { type GroupState, kill, TrainingGroup } from "./group.ts";
 import { installReprise, loadReprise, uninstallReprise } from "./install-manifests.ts";
+import { freeTestSlot } from "./test-slot.ts";
 
 const NAMESPACE = "training";
 const SYSTEM = "reprise-system";
@@ -21,7 +22,7 @@ let client: KubeClient;
 let group: TrainingGroup;
 
 beforeAll(async () => {
-  slot = freeSlot(16);
+  slot = freeTestSlot();
   const parts = ["jobset", "cert-manager"] as const;
   cluster = await Cluster.up({ slot, nodes: 2, parts, upstreamInPlace: false, progress: silentProgress });
   client = connect({ kubeconfig: cluster.kubeconfig });
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 const home = () => ({ kubectl: cluster.kubectl, client, namespace: NAMESPACE });
 
-/** What must not change while reprise itself does. */
+/** What must not change while reprise is upgraded or removed. */
 function untouched({ pods }: Pick<GroupState, "pods">): unknown {
   return pods.map(({ name, uid, worker, agent }) => ({ name, uid, worker, agent }));
 }
@@ -70,12 +71,12 @@ async function recovers(): Promise<void> {
   expect(after.restarts).toBe(before.restarts + 1);
 }
 
-it("installs with one command, and a plain JobSet of a labelled namespace recovers in place", async () => {
+it("reprise installs with one command, and a plain JobSet in a labelled namespace recovers in place", async () => {
   await installReprise(cluster, TAG.first);
   const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
   expect(pods).toHaveLength(4);
   await createNamespace(cluster.kubectl, NAMESPACE);
-  // The webhooks are called once cert-manager has told the API server whom to trust.
+  // The API server can call the webhooks once cert-manager has injected the CA.
   await waitFor("the webhooks are trusted", 60_000, async () => {
     const bundles = await cluster.kubectl([
       "get",
@@ -92,7 +93,7 @@ it("installs with one command, and a plain JobSet of a labelled namespace recove
   await recovers();
 }, 600_000);
 
-it("renews its certificate while JobSets are applied, without one that misses injection", async () => {
+it("while the certificate is renewed, every JobSet that is applied is injected", async () => {
   const serials = async () => (await certificateLoads()).map((loads) => loads.length);
   const before = await serials();
   const secretBefore = await secretVersion();
@@ -101,7 +102,7 @@ it("renews its certificate while JobSets are applied, without one that misses in
   const applies = (async () => {
     while (renewing) {
       const answer = await applyDry();
-      // The webhooks fail open, so only the label tells that the call succeeded.
+      // The webhooks fail open, so only the label shows that the call succeeded.
       expect(asTextMap(asMap(answer["metadata"])["labels"])[LABEL.injected]).toBe("true");
       applied += 1;
     }
@@ -110,7 +111,7 @@ it("renews its certificate while JobSets are applied, without one that misses in
     try {
       await renewCertificate();
       await waitFor("cert-manager has issued", 60_000, async () => (await secretVersion()) !== secretBefore);
-      // The kubelet brings a Secret to its Pods within a minute or so.
+      // The kubelet updates a Secret volume within about a minute.
       await waitFor("every replica serves the new certificate", 180_000, async () => {
         const now = await serials();
         return now.length === before.length && now.every((count, index) => count > (before[index] ?? 0));
@@ -123,7 +124,7 @@ it("renews its certificate while JobSets are applied, without one that misses in
   expect(applied).toBeGreaterThan(20);
 }, 360_000);
 
-/** What would be stored of a small plain JobSet. */
+/** The result of a dry-run create of a small plain JobSet. */
 async function applyDry(): Promise<Readonly<Record<string, unknown>>> {
   const podTemplate = { spec: { containers: [{ name: "c", image: "c" }] } };
   const object = {
@@ -136,7 +137,7 @@ async function applyDry(): Promise<Readonly<Record<string, unknown>>> {
   return await client.request("POST", path, { body: object, query: { dryRun: "All" } });
 }
 
-/** As `cmctl renew` does. */
+/** Does what `cmctl renew` does. */
 async function renewCertificate(): Promise<void> {
   const path = `/apis/cert-manager.io/v1/namespaces/${SYSTEM}/certificates/reprise-webhook`;
   const conditions = asList(asMap((await client.request("GET", path))["status"])["conditions"]);
@@ -156,7 +157,7 @@ async function secretVersion(): Promise<string> {
   return asTextMap(data)["tls.crt"] === undefined ? "" : (asText(asMap(metadata)["resourceVersion"]) ?? "");
 }
 
-/** The log lines of each webhook replica that say that a certificate was loaded. */
+/** The log lines about loaded certificates, for each webhook replica. */
 async function certificateLoads(): Promise<readonly (readonly string[])[]> {
   const selector = "app.kubernetes.io/component=webhook";
   const names = (await cluster.kubectl(["get", "pods", "-n", SYSTEM, "-l", selector, "-o", "name"])).trim().split("\n");
@@ -164,7 +165,7 @@ async function certificateLoads(): Promise<readonly (readonly string[])[]> {
   return logs.map((log) => log.split("\n").filter((line) => line.includes("certificate loaded")));
 }
 
-it("upgrades without touching JobSets that run; they still recover, and new ones get the new agent", async () => {
+it("an upgrade leaves running JobSets alone; they still recover, and new ones get the new agent", async () => {
   const before = await group.running();
   const generation = await generationOf("train");
   await installReprise(cluster, TAG.next);
@@ -173,7 +174,7 @@ it("upgrades without touching JobSets that run; they still recover, and new ones
   expect(await generationOf("train")).toBe(generation);
   await recovers();
   expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
-  // A replica that leaves answers once more on each connection that the API server still has to it.
+  // A terminating replica answers once more on each connection that the API server still holds.
   await waitFor("the old replicas are gone", 150_000, async () => {
     await applyDry();
     const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
@@ -186,7 +187,7 @@ it("upgrades without touching JobSets that run; they still recover, and new ones
   await fresh.gone();
 }, 600_000);
 
-it("is removed with one command: running JobSets run on, nothing of it is left, and new JobSets are plain", async () => {
+it("reprise uninstalls with one command: JobSets run on, no object remains, and new JobSets stay plain", async () => {
   const before = await group.running();
   await uninstallReprise(cluster, TAG.next);
   expect(await leftovers()).toEqual([]);
@@ -202,10 +203,10 @@ it("is removed with one command: running JobSets run on, nothing of it is left, 
   expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
 }, 600_000);
 
-/** Every object of the cluster that is reprise's: by name, by label, or by kind. */
+/** Every object in the cluster that belongs to reprise, by name or by label. */
 async function leftovers(): Promise<readonly string[]> {
   const kinds = await cluster.kubectl(["api-resources", "--verbs=list", "-o", "name"]);
-  // Events are what is told about objects, and expire by themselves.
+  // Events expire by themselves.
   const listed = kinds
     .trim()
     .split("\n")

@@ -1,11 +1,11 @@
-// The life of a group from its first start to its end, on real kubelets: startup order, suspension, completion, the end of the
-// budget, and objects that are deleted under it.
+// The life of a group on real kubelets: startup order, suspension, completion, the end of the restart budget, and
+// objects that users delete.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { type GroupState, kill, TrainingGroup, worker } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 let installation: Installation;
@@ -18,10 +18,10 @@ afterAll(async () => {
   await installation?.end();
 });
 
-// Each has a group of its own.
+// Each test has its own group.
 describe.concurrent("a group", () => {
   describe("at its end", () => {
-    test("the failure after the last restart fails the JobSet, and its Pods are removed", async () => {
+    test("a failure after the last restart fails the JobSet, and its Pods are removed", async () => {
       const group = await TrainingGroup.start(installation, "spent", { stages: { workers: 2 }, maxRestarts: 1 });
       const { pods } = await group.running();
       kill(...pods.slice(0, 1).map(({ worker }) => worker));
@@ -38,7 +38,7 @@ describe.concurrent("a group", () => {
       await group.gone();
     });
 
-    test("a worker that has finished and may be left out holds up neither a restart nor the completion", async () => {
+    test("on-partial-success continue: a succeeded worker delays neither a restart nor the completion", async () => {
       const annotations = { [ANNOTATION.onPartialSuccess]: "continue" };
       const group = await TrainingGroup.start(installation, "finish", { stages: { workers: 2 }, annotations });
       const { pods } = await group.running();
@@ -63,7 +63,7 @@ describe.concurrent("a group", () => {
     test.each([
       ["dependsOn", { stage: { followers: { dependsOn: [{ name: "leaders", status: "Ready" }] } } }],
       ["startupPolicy InOrder", { spec: { startupPolicy: { startupPolicyOrder: "InOrder" } } }],
-    ])("%s: a later stage joins without disturbing, and is held back again in a restart", async (order, more) => {
+    ])("%s: a later stage joins without a restart, and waits for its turn again in a restart", async (order, more) => {
       const name = order === "dependsOn" ? "ready" : "in-order";
       const group = await TrainingGroup.start(installation, name, {
         stages: { leaders: 2, followers: 1 },
@@ -107,8 +107,8 @@ describe.concurrent("a group", () => {
     });
   });
 
-  describe("whose objects change under it", () => {
-    test("suspension and resumption, more often than restarts are allowed, count as none", async () => {
+  describe("whose objects change", () => {
+    test("suspension and resumption never count as restarts", async () => {
       const group = await TrainingGroup.start(installation, "suspend", { stages: { workers: 2 }, maxRestarts: 3 });
       let { syncedEpoch } = await group.running();
       for (let time = 1; time <= 5; time += 1) {
@@ -126,7 +126,7 @@ describe.concurrent("a group", () => {
       await group.delete();
     });
 
-    test("a JobSet that is deleted and created again at once is a new group", async () => {
+    test("a JobSet that is deleted and recreated at once is a new group", async () => {
       const group = await TrainingGroup.start(installation, "again", { stages: { workers: 2 } });
       const before = await group.running();
       kill(...before.pods.slice(0, 1).map(({ worker }) => worker));
@@ -134,7 +134,10 @@ describe.concurrent("a group", () => {
       await group.delete();
       await group.create();
       const { uid } = await group.jobSet();
-      const renewed = await group.reached("runs anew", (state) => state.jobSetUid === uid && state.phase === "Running");
+      const renewed = await group.reached(
+        "runs again",
+        (state) => state.jobSetUid === uid && state.phase === "Running",
+      );
       expect(renewed.jobSetUid).not.toBe(old.jobSetUid);
       expect(renewed).toMatchObject({ syncedEpoch: 1, restarts: 0, history: [] });
       kill(...(await group.running()).pods.slice(0, 1).map(({ worker }) => worker));
@@ -142,7 +145,7 @@ describe.concurrent("a group", () => {
       await group.delete();
     });
 
-    test("an InPlaceRestart that is deleted by hand costs one restart that is not counted", async () => {
+    test("deleting the InPlaceRestart causes one restart that does not count", async () => {
       const group = await TrainingGroup.start(installation, "lost", { stages: { workers: 2 } });
       const before = await group.running();
       await installation.kubectl(["-n", installation.namespace, "delete", "inplacerestart", group.name]);
@@ -158,10 +161,10 @@ describe.concurrent("a group", () => {
   });
 });
 
-/** Far more than lies between the starts of Pods that do not wait for each other. */
+/** Much longer than the time between the starts of Pods that do not wait for each other. */
 const READY_AFTER_MS = 5_000;
 
-/** By a file of its epoch: /tmp outlives a restart in place, and the last one's would show the next run as ready at once. */
+/** One file for each epoch: /tmp survives a restart in place, so the old file would make the next run ready at once. */
 const readyLate = {
   ...worker("trainer", `sleep ${READY_AFTER_MS / 1_000}; touch /tmp/ready-$REPRISE_EPOCH`),
   readinessProbe: { exec: { command: ["sh", "-c", "test -e /tmp/ready-$REPRISE_EPOCH"] }, periodSeconds: 1 },

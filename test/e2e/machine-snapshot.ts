@@ -1,4 +1,4 @@
-// What a cluster could leave behind on the host, as sorted lines that a test compares before and after.
+// Everything that a cluster could leave behind on the host, as sorted lines to compare before and after.
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { allPids, pidNamespace } from "../cluster/proc.ts";
@@ -53,7 +53,7 @@ export function takeSnapshot(): MachineSnapshot {
   };
 }
 
-/** Processes of a cluster: those in a PID namespace that is not ours, and those that mention its state folder. */
+/** Processes of a cluster: in another PID namespace, or with its state folder in the command line. */
 function clusterProcesses(): string[] {
   const own = pidNamespace(process.pid);
   return allPids().flatMap((pid) => {
@@ -65,12 +65,12 @@ function clusterProcesses(): string[] {
         ? [`${pid} ${command}`]
         : [];
     } catch {
-      return []; // Ended meanwhile, or a kernel thread.
+      return []; // The process has ended, or is a kernel thread.
     }
   });
 }
 
-/** By nft or iptables, whichever the machine has; a machine without both cannot have rules made by them. */
+/** Rules of nft and iptables, as far as they are installed. */
 function packetRules(): string[] {
   const tools = [["/usr/sbin/nft", "list", "ruleset"], ["/usr/sbin/iptables-save"]];
   return tools.flatMap((argv) => (existsSync(argv[0] ?? "") ? lines(run(argv)) : []));
@@ -87,7 +87,7 @@ function json<T>(argv: readonly string[]): T[] {
 }
 
 function lines(text: string): string[] {
-  // Comments of iptables-save carry the time of day.
+  // Comments of iptables-save contain the time.
   return text
     .trim()
     .split("\n")

@@ -1,5 +1,5 @@
-// The agent of a Pod and its gate, as processes of this machine. While they wait at the barrier the kubelet reports nothing of their
-// Pod, so this is the only way to find them then.
+// The agent of a Pod and its gate, as processes of this machine. While they wait at the barrier the kubelet does not
+// report the Pod's status, so there is no other way to find them.
 import { readFileSync } from "node:fs";
 import { AGENT, AGENT_ENV } from "../../src/api/names.ts";
 import { allPids } from "../cluster/proc.ts";
@@ -15,7 +15,7 @@ export function ownProcesses(podUid: string): OwnProcesses {
   return { agent: running(AGENT.binary), gate: running(AGENT.binary, AGENT.gateCommand) };
 }
 
-/** As it is called in a Pod's status, without the runtime's prefix. */
+/** The container ID as in a Pod's status, without the runtime's prefix. */
 export function containerOf(pid: number | undefined): string {
   return pid === undefined ? "" : (/[0-9a-f]{64}/.exec(read(pid, "cgroup").join())?.[0] ?? "");
 }
@@ -26,6 +26,6 @@ function read(pid: number, file: string): string[] {
       .split("\0")
       .filter((part) => part !== "");
   } catch {
-    return []; // Ended meanwhile.
+    return []; // The process has ended.
   }
 }

@@ -1,12 +1,12 @@
-// reprise on the local cluster: the manifests applied, the agent's binary in an image on every node, webhook and controller as
-// processes of this machine with the rights that the manifests give them.
+// reprise on the local cluster. The webhook and the controller run as processes of this machine, with the permissions
+// from the manifests. The agent runs from an image on every node.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
 import { connect } from "../../src/kube/client.ts";
-import { Cluster, type ClusterOptions, down, freeSlot } from "../cluster/cluster.ts";
+import { Cluster, type ClusterOptions, down } from "../cluster/cluster.ts";
 import { writeImage } from "../cluster/image.ts";
 import { childRunner, type RunningProgram } from "../cluster/processes.ts";
 import { silentProgress } from "../cluster/progress.ts";
@@ -25,18 +25,19 @@ import {
   type Server,
 } from "../reprise-programs.ts";
 import type { Home as GroupHome } from "./group.ts";
+import { freeTestSlot } from "./test-slot.ts";
 
 export interface Reprise {
   readonly webhook: ServedWebhook;
   readonly controller: RunningProgram;
   readonly logFolder: string;
   readonly apiServer: Server;
-  /** One more, as a replica or in the place of one that was killed. `server`: by which way it reaches the API server. */
+  /** Starts another replica, or a replacement for one that was killed. `server` can be a proxy. */
   startController(server?: Server): Promise<RunningProgram>;
   stop(): Promise<void>;
 }
 
-/** A cluster with reprise on it, and a namespace whose JobSets are injected. */
+/** A cluster with reprise, and a namespace with injection enabled. */
 export interface Installation extends GroupHome {
   readonly cluster: Cluster;
   readonly reprise: Reprise;
@@ -45,7 +46,7 @@ export interface Installation extends GroupHome {
 
 const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
-/** A controller that neither slows down nor moves what fails many times in a row, for those who make it fail on purpose. */
+/** Neither back-off nor escalation, for tests in which a worker fails many times in a row. */
 export const UNDETERRED: ControllerConfig = { controller: { escalateAfter: 0, backoff: { after: 10_000 } } };
 
 export async function startReprise(cluster: Cluster, config: ControllerConfig = {}): Promise<Reprise> {
@@ -82,7 +83,7 @@ export async function install(
   options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
   config: ControllerConfig = {},
 ): Promise<Installation> {
-  const slot = freeSlot(16);
+  const slot = freeTestSlot();
   const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
   const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
   try {
@@ -106,7 +107,7 @@ export async function install(
   }
 }
 
-/** The compiled agent and the libraries of this machine that it is linked with. */
+/** The compiled agent with the shared libraries of this machine. */
 function agentImage(folder: string): string {
   const binary = buildAgent(nativeArch(), join(folder, "agent"));
   const libraries = run(["ldd", binary]).matchAll(/(\/\S+)/g);

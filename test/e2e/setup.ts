@@ -1,4 +1,4 @@
-// Builds and installs what the e2e tests run before the first of them starts, so that no test's time limit pays for it.
+// Builds and installs the cluster's programs before the first e2e test, so that no time limit includes the build.
 import { ensureBinaries } from "../cluster/binaries.ts";
 import { ensurePackages } from "../cluster/packages.ts";
 import { checkLinux, checkRoot, thisMachine } from "../cluster/prerequisites.ts";

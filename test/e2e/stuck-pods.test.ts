@@ -1,4 +1,4 @@
-// Pods on lost nodes, with real kubelets that are stopped: who is freed, who is not, and what the waiting group says meanwhile.
+// Pods on lost nodes, with real kubelets that are stopped: which Pods are freed, and what the waiting group reports.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ import { type GroupState, TrainingGroup } from "./group.ts";
 import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { type Installation, install } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 400_000 });
 
-/** Longer than a node needs to be reachable again, so that it can be back in time. */
+/** Longer than a node needs to become reachable again, so that it can be back in time. */
 const THRESHOLD_S = 25;
-/** How long a group without reprise's help is watched: it would wait for ever. */
+/** How long the test watches a group that never recovers by itself. */
 const HOPELESS_MS = 120_000;
 
 const CONSENT = "reprise.dev/safe-to-forcefully-delete";
@@ -29,11 +29,11 @@ let installation: Installation;
 
 beforeAll(async () => {
   installation = await install(
-    // Kubelets report every 10 s: twice that is a node that was lost, and not one that is slow. The default is 50 s.
+    // Kubelets report every 10 s, so 20 s tells a lost node from a slow one. The default is 50 s.
     { controllerManagerFlags: ["--node-monitor-grace-period=20s", "--node-monitor-period=1s"] },
     { stuckPods: { threshold: `${THRESHOLD_S}s` } },
   );
-  // JobSet's webhook has to outlive the node that is lost, or no Pod could be created.
+  // Off the node that will be lost, because no Pod can be created without JobSet's webhook.
   const { kubectl } = installation;
   const pinned = { spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } } };
   const manager = ["deployment/jobset-controller-manager", "-n", "jobset-system"];
@@ -45,7 +45,7 @@ afterAll(async () => {
   await installation?.end();
 });
 
-describe("a node is lost for long", () => {
+describe("a node that stays lost", () => {
   let annotated: TrainingGroup;
   let plain: TrainingGroup;
   let before: { readonly annotated: GroupState; readonly plain: GroupState };
@@ -72,7 +72,7 @@ describe("a node is lost for long", () => {
     wakeNode(installation.cluster, 2);
   });
 
-  test("with consent: the stuck Pod is freed, its replacement runs on the other node, and the group recovers", async () => {
+  test("a stuck Pod with consent is freed, its replacement runs elsewhere, and the group recovers", async () => {
     const lost = before.annotated.pods.find(({ node }) => node === "node-2");
     await annotated.reached("loses a Pod", ({ pods }) => pods.some(({ terminating }) => terminating));
     const waiting = await annotated.reached("says what it waits for", (state) => awaited(state) !== undefined);
@@ -95,7 +95,7 @@ describe("a node is lost for long", () => {
   test.each([
     ["old-name", KUEUE.safeToForcefullyTerminate],
     ["new-name", KUEUE.safeToForcefullyDelete],
-  ])("a Pod without a JobSet, annotated with Kueue's name (%s), is freed the same way, and once", async (name, key) => {
+  ])("a Pod without a JobSet, annotated with Kueue's name (%s), is freed the same way, once", async (name, key) => {
     const pod = await waitFor(`${name} is freed`, 90_000, async () => {
       const seen = await readPodOf("training", name);
       return seen?.graceSeconds === 0 ? seen : undefined;
@@ -108,14 +108,18 @@ describe("a node is lost for long", () => {
     });
     const events = (await eventsOf("training", pod.uid)).filter(({ reason }) => reason === "ForcefullyDeleted");
     expect(events.map(({ note }) => note)).toEqual([expect.stringContaining("node node-2 is unreachable")]);
-    // Only the test's finalizer keeps it.
+    // Only the test's finalizer remains.
     await removeFinalizers("training", name);
     await waitFor(`${name} is gone`, 10_000, async () => (await readPodOf("training", name)) === undefined);
     expect(freedPods().filter((freed) => freed === name)).toHaveLength(1);
   });
 
-  test("without consent: nothing is touched, for as long as one waits, and the condition says why and what to do", async () => {
-    await waitFor("the wait is hopeless", HOPELESS_MS + 10_000, () => Date.now() - lostAt > HOPELESS_MS);
+  test("a stuck Pod without consent is never touched, and the condition says why and what to do", async () => {
+    await waitFor(
+      "a Pod with consent would have been freed long ago",
+      HOPELESS_MS + 10_000,
+      () => Date.now() - lostAt > HOPELESS_MS,
+    );
     const state = await plain.state();
     const lost = before.plain.pods.find(({ node }) => node === "node-2");
     expect(state?.pods.map(({ uid }) => uid)).toEqual(before.plain.pods.map(({ uid }) => uid));
@@ -143,13 +147,13 @@ describe("a node is lost for long", () => {
   test.each([
     ["training", "refused"],
     ["elsewhere", "not-opted-in"],
-  ])("a Pod in namespace %s that is %s is left alone", async (namespace, name) => {
+  ])("in namespace %s, the Pod %s is left alone", async (namespace, name) => {
     const pod = await readPodOf(namespace, name);
     expect(pod).toMatchObject({ phase: "Running", graceSeconds: 1 });
     expect(freedPods()).not.toContain(name);
   });
 
-  test("consent that is given while the group waits is taken", async () => {
+  test("consent that is given while the group waits takes effect", async () => {
     const lost = before.plain.pods.find(({ node }) => node === "node-2");
     await installation.kubectl(["annotate", "pod", "-n", "training", lost?.name ?? "", `${CONSENT}=true`]);
     const after = await plain.restartedSince(before.plain.syncedEpoch);
@@ -165,7 +169,7 @@ describe("nodes that come back", () => {
     await nodesAreBack(installation.client);
   });
 
-  test("before the threshold: their kubelets end their Pods, and nobody else", async () => {
+  test("before the threshold: only their kubelets terminate their Pods", async () => {
     await nodesAreBack(installation.client);
     const group = await startSpread("back-in-time", { [CONSENT]: "true" });
     const before = await group.running();
@@ -183,7 +187,7 @@ describe("nodes that come back", () => {
     await group.gone();
   });
 
-  test("all at once: the control plane was cut off, and nothing is freed meanwhile", async () => {
+  test("all lost at once: the control plane was cut off, so no Pod is freed", async () => {
     const group = await startSpread("cut-off", { [CONSENT]: "true" });
     const before = await group.running();
     for (const index of [1, 2]) loseNode(installation.cluster, index);
@@ -209,7 +213,7 @@ describe("nodes that come back", () => {
   });
 });
 
-/** What the command line prints, as users run it. */
+/** The output of the reprise CLI. */
 async function reprise(...args: readonly string[]): Promise<string> {
   const { reprise, cluster } = installation;
   const bundle = join(reprise.logFolder, "reprise.js");
@@ -217,7 +221,7 @@ async function reprise(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Two Pods on two nodes; a node that is lost does not count, so that both may then run on the other. */
+/** Two Pods on two nodes. The spread ignores a lost node, so that both can run on the other one. */
 async function startSpread(name: string, annotations: Readonly<Record<string, string>>): Promise<TrainingGroup> {
   const spread = {
     maxSkew: 1,
@@ -243,7 +247,7 @@ function awaited(state: GroupState): Condition | undefined {
   return condition?.status === "True" ? condition : undefined;
 }
 
-/** On node-2, evicted soon after its loss; a finalizer keeps it readable after it was freed. */
+/** A Pod on node-2 that is evicted soon after the node is lost. A finalizer keeps the object after it was freed. */
 async function createPod(
   namespace: string,
   name: string,
@@ -317,7 +321,7 @@ function controllerLog(): string {
   return readFileSync(join(installation.reprise.logFolder, "reprise-controller.log"), "utf8");
 }
 
-/** Names of the Pods that the controller says to have freed, each time that it says so. */
+/** The Pods that the controller logged as freed, once for each log line. */
 function freedPods(): string[] {
   return controllerLog()
     .split("\n")

@@ -1,10 +1,10 @@
-// JobSet's own alpha of in-place restart, turned on: its controller keeps the attempts, our injected agent follows them.
+// JobSet's own alpha of in-place restart: JobSet's controller counts the attempts, and the injected agent follows.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { waitFor } from "../cluster/proc.ts";
 import { kill, type PodState, TrainingGroup } from "./group.ts";
 import { type Installation, install } from "./reprise.ts";
 
-// Several waits in one test, each with a limit of its own that says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
 
 let installation: Installation;
@@ -21,14 +21,14 @@ async function attempted(group: TrainingGroup, attempt: number): Promise<readonl
   return await waitFor(`${group.name} runs in attempt ${attempt}`, 90_000, async () => {
     const [{ currentInPlaceRestartAttempt }, pods] = await Promise.all([group.rawStatus(), group.pods()]);
     const isThere = pods.length === 3 && pods.every((pod) => pod.attempt === attempt);
-    // The kubelet's report lags behind: a worker of this attempt has been restarted as often.
+    // The kubelet's status lags. A worker of this attempt has restarted as often.
     const isRunning = pods.every(({ worker }) => worker.running && worker.restarts === attempt);
     return currentInPlaceRestartAttempt === attempt && isThere && isRunning ? pods : undefined;
   });
 }
 
-describe.concurrent("with upstream's gate on", () => {
-  test("restartStrategy InPlaceRestart: workers and agents die, and JobSet's controller brings the group back in place", async () => {
+describe.concurrent("with the feature gate InPlaceRestart of JobSet", () => {
+  test("restartStrategy InPlaceRestart: JobSet's controller restarts the group in place", async () => {
     const group = await TrainingGroup.start(installation, "upstream", {
       stages: { leaders: 1, followers: 2 },
       failurePolicy: { restartStrategy: "InPlaceRestart" },
@@ -43,12 +43,12 @@ describe.concurrent("with upstream's gate on", () => {
     expect(arrived).toEqual([2, 2, 2]);
     expect(firstStart).toBeGreaterThan(lastArrival);
     expect(await group.rawStatus()).toMatchObject({ previousInPlaceRestartAttempt: 1 });
-    // Ours leaves it alone.
+    // reprise's controller leaves the group alone.
     expect(await group.state()).toBeUndefined();
     await group.delete();
   });
 
-  test("any other JobSet is ours as before", async () => {
+  test("reprise restarts every other JobSet, as without the feature", async () => {
     const group = await TrainingGroup.start(installation, "ours", { stages: { workers: 2 } });
     const before = await group.running();
     kill(...before.pods.slice(0, 1).map(({ worker }) => worker));

@@ -1,7 +1,7 @@
-// What a request to the API server writes, in a few words that are the same in every restart: names and times left out.
+// Describes a write to the API server in words that are the same in every restart, without names and times.
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 
-/** Undefined when nothing of a restart is written: reads, and leases, which are renewed all the time. */
+/** Undefined for requests that are no part of a restart: reads, and renewals of Leases. */
 export function describeWrite(method: string, path: string, body: unknown): string | undefined {
   if (method === "GET") return undefined;
   const resource = resourceOf(path);
@@ -10,7 +10,7 @@ export function describeWrite(method: string, path: string, body: unknown): stri
   return `${method} ${resource}${detail === "" ? "" : ` (${detail})`}`;
 }
 
-/** Such as inplacerestarts/status, of /apis/reprise.dev/v1alpha1/namespaces/training/inplacerestarts/train/status. */
+/** For example inplacerestarts/status for /apis/reprise.dev/v1alpha1/namespaces/ns/inplacerestarts/train/status. */
 function resourceOf(path: string): string {
   const [url = ""] = path.split("?", 1);
   const below = url.replace(/^\/apis?\/([^/]*\.[^/]*\/)?v[^/]+\//, "").replace(/^namespaces\/[^/]+\//, "");
@@ -23,7 +23,7 @@ function detailOf(resource: string, body: Readonly<Record<string, unknown>>): st
   if (resource !== "inplacerestarts/status") return "";
   const status = asMap(body["status"]);
   const record = asMap(asList(status["history"]).at(-1));
-  // The steps that a restart leaves behind in its record, the last one first.
+  // The steps of a restart in its history record, the last one first.
   const step = ["allRunning", "synced", "deprecated"].find((each) => record[each] !== undefined);
   return [asText(status["phase"]) ?? "", ...(step === undefined ? [] : [step])].join(", ");
 }

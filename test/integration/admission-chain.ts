@@ -1,5 +1,5 @@
-// A control plane whose API server asks, for every JobSet, the real JobSet webhooks and then reprise's own: the manifests of this
-// repository, served by the built program, reached by URL because there are no nodes.
+// A control plane whose API server calls the real webhooks of JobSet and reprise. reprise's are registered from its
+// manifests and served by the built program, by URL because there are no nodes.
 import { join } from "node:path";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { runJobSet } from "../cluster/parts/jobset.ts";
@@ -22,7 +22,7 @@ export interface AdmissionChainOptions {
   /** Settings below `injection:` of the webhook's config file. */
   readonly injection?: Readonly<Record<string, unknown>>;
   readonly apiServerFlags?: readonly string[];
-  /** JobSet with its own alpha of in-place restart turned on. */
+  /** Enables JobSet's own alpha feature InPlaceRestart. */
   readonly upstreamInPlace?: boolean;
 }
 

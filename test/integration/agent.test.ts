@@ -1,4 +1,5 @@
-// The agent as a process against a real API server: the executable that ships. Its Pod has no kubelet; the test plays the gate and the controller's writes.
+// The agent's executable against a real API server. Its Pod has no kubelet: the test acts as the gate and writes what
+// the controller would write.
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const jobSetCrd = join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml");
   await cluster.kubectl(["apply", "--server-side", "-k", "manifests/crd"]);
   await cluster.kubectl(["apply", "--server-side", "-f", jobSetCrd]);
-  // First that there are conditions at all: kubectl fails on a CRD so new that it has none.
+  // kubectl wait fails on a CRD that has no conditions yet.
   for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
     await cluster.kubectl(["wait", `--for=${state}`, "--timeout=30s", "crd", "--all"]);
   }
@@ -46,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What an agent may do: read one kind of object, and patch Pods. */
+/** An agent's permissions: read one kind of object, and patch Pods. */
 function role(name: string): object {
   return {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -77,7 +78,7 @@ async function apply(...objects: object[]): Promise<void> {
 
 /** One Pod of one JobSet, and the environment that injection gives its agent. */
 interface Member {
-  /** Of the JobSet, its Pod and its group's object. */
+  /** The name of the JobSet, its Pod and its InPlaceRestart object. */
   readonly name: string;
   readonly jobSetUid: string;
   readonly credentials: string;
@@ -93,7 +94,7 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
-    // Without a node, a Pod that is deleted would be gone at once.
+    // With a node, because a deleted Pod without one disappears at once.
     metadata: { name, finalizers: overrides["finalizer"] === undefined ? [] : [overrides["finalizer"]] },
     spec: {
       serviceAccountName: overrides["account"] ?? ACCOUNT,
@@ -124,14 +125,14 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
   return { ...member, env };
 }
 
-/** As a kubelet reports it that did not wait for the agent's hook. */
+/** The status from a kubelet that did not wait for the agent's hook. */
 function workerRunning(): string {
   const state = { running: { startedAt: new Date(Date.now() + 5_000).toISOString() } };
   const worker = { name: "main", image: "worker", imageID: "worker", ready: true, restartCount: 0, state };
   return JSON.stringify({ status: { containerStatuses: [worker] } });
 }
 
-/** Bound to the Pod, as the kubelet gets it. */
+/** A token that is bound to the Pod, like the kubelet's. */
 async function renewToken(member: Pick<Member, "name" | "podUid" | "credentials">, account = ACCOUNT): Promise<void> {
   const bound = [
     "--bound-object-kind=Pod",
@@ -162,7 +163,7 @@ async function annotation({ name }: Member, key: string = JOBSET.epochAnnotation
   return metadata.annotations?.[key];
 }
 
-/** Whether whoever waits for this still waits after a moment. */
+/** Whether the promise is still pending after a moment. */
 async function isHeld(waiting: Promise<unknown>): Promise<boolean> {
   return await Promise.race([waiting.then(() => false), sleep(300, true)]);
 }
@@ -172,7 +173,7 @@ function start({ env }: Pick<Member, "env">, ...args: string[]): AgentProcess {
 }
 
 describe.concurrent("the agent", () => {
-  it("takes its epoch, holds the barrier until its group is synced, and exits to restart", async () => {
+  it("publishes its epoch, holds the barrier until the group is synced, and exits to restart", async () => {
     const member = await createMember();
     await using agent = start(member);
     await eventually(() =>
@@ -200,7 +201,7 @@ describe.concurrent("the agent", () => {
     expect(agent.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  it("ignores the object of another JobSet with the same name, and its loss", async () => {
+  it("ignores the object of another JobSet with the same name, and its deletion", async () => {
     const member = await createMember();
     await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
     await using agent = start(member);
@@ -222,7 +223,7 @@ describe.concurrent("the agent", () => {
     await waitAtBarrier(member.podUid);
   });
 
-  it("has a gate that waits for it, ends when the barrier lifts, and not for another Pod's", async () => {
+  it("makes its gate wait until the barrier lifts, and no other Pod's gate", async () => {
     const member = await createMember();
     const { env } = member;
     await using early = start(member, AGENT.gateCommand);
@@ -254,7 +255,7 @@ describe.concurrent("the agent", () => {
     expect(agent.lines.at(-1)?.reason).toBe("the gate ended before the barrier lifted");
   });
 
-  it("is all that its gate waits for: without it, the gate fails", async () => {
+  it("must be running for its gate to wait: without an agent the gate fails", async () => {
     const member = await createMember();
     await using agent = start(member);
     await using gate = start(member, AGENT.gateCommand);
@@ -280,14 +281,14 @@ describe.concurrent("the agent", () => {
     expect(agent.lines.at(-1)?.reason).toBe(reason);
   });
 
-  it("waits, and says so once, for as long as it has no rights", async () => {
+  it("waits while it has no permissions, and logs that once", async () => {
     const member = await createMember({ account: "stranger" });
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
     const errors = () => agent.messages.filter((message) => message.startsWith("API server error"));
     await eventually(async () => expect(errors()).not.toHaveLength(0));
     expect(agent.lines.at(-1)?.reason).toContain("403");
-    await sleep(1500); // Time for several more tries, which are not worth a word each.
+    await sleep(1500); // Time for several more attempts, which must not be logged.
     expect(errors()).toHaveLength(1);
     await apply(roleBinding("late", "stranger"));
     await eventually(async () => expect(await annotation(member)).toBe("1"));
@@ -295,7 +296,7 @@ describe.concurrent("the agent", () => {
     expect(agent.messages).toContain("API server is reachable again");
   });
 
-  it("speaks upstream's protocol: attempts in the JobSet's own status, the first of them 0", async () => {
+  it("follows JobSet's own protocol: attempts in the JobSet's status, starting at 0", async () => {
     const name = "upstream";
     const jobSet = {
       apiVersion: `${JOBSET.group}/${JOBSET.version}`,
@@ -318,7 +319,7 @@ describe.concurrent("the agent", () => {
 });
 
 describe("the agent and the API server", () => {
-  it("looks again when the history it watches from is gone", async () => {
+  it("lists again when its watch gets 410 Gone", async () => {
     const member = await createMember();
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await cluster.compactEtcd();
@@ -334,7 +335,7 @@ describe("the agent and the API server", () => {
     const effects: Effects = {
       read: () => group.read(),
       watch: (resourceVersion, random) => {
-        // The first time as if this agent had been away for long.
+        // The first time, act as if the agent had been away for long.
         const from = watchedFrom.length === 0 ? "1" : resourceVersion;
         watchedFrom.push(from);
         return group.watch(from, random);
@@ -358,11 +359,11 @@ describe("the agent and the API server", () => {
     expect(slept).toEqual([]);
   });
 
-  it("ends at once on SIGTERM, and not with 0", async () => {
+  it("exits at once on SIGTERM, with a code other than 0", async () => {
     const member = await createMember();
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     const times: number[] = [];
-    // The fastest of three: other programs share the processors.
+    // The fastest of three, because other programs share the CPUs.
     for (let i = 0; i < 3; i++) {
       await using agent = start(member);
       await eventually(() => expect(agent.messages).toContain("epoch published"));
@@ -378,8 +379,8 @@ describe("the agent and the API server", () => {
     expect(Math.min(...times)).toBeLessThan(200);
   });
 
-  // Last, because it takes the API server away from everybody.
-  it("survives an outage and a token that stopped working, with its workers running", async () => {
+  // The last test, because it stops the API server.
+  it("survives an API server outage and an expired token while its workers run", async () => {
     const member = await createMember();
     await using agent = start(member);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });

@@ -1,5 +1,5 @@
-// Every mistake in an annotation is answered by the webhook with a message of its own: which annotation, what is wrong with the value,
-// and what to write instead. What is compared is what kubectl shows to the user.
+// The webhook answers every mistake in an annotation with its own message: which annotation, what is wrong with the value,
+// and what to write instead. The tests compare what kubectl shows to the user.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { container, jobSet } from "../builders/jobset.ts";
@@ -8,7 +8,7 @@ import { createNamespace } from "../reprise-programs.ts";
 import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
 type Annotations = Readonly<Record<string, string>>;
-/** What is written, and what is said about which annotation. */
+/** The annotations, the one that is wrong, and the message. */
 type Row = readonly [annotations: Annotations, at: string, message: string];
 
 const NAMESPACE = "team";
@@ -183,7 +183,7 @@ const DENIED: readonly Row[] = [
   ),
 ];
 
-/** Allowed, because nothing would break; but the author believes something that is not so. */
+/** Allowed, because nothing breaks, but not what the author intends. */
 const WARNED: readonly Row[] = [
   [
     { "reprise.dev/max-restart": "3" },
@@ -223,7 +223,7 @@ afterAll(async () => {
   await chain.controlPlane.stop();
 });
 
-/** Creates the JobSet as far as the API server would; resolves to what kubectl prints when it is allowed. */
+/** Creates the JobSet as a dry run on the server. Resolves to what kubectl prints if it is allowed. */
 function create(annotations: Annotations): Promise<string> {
   const builder = jobSet("train")
     .metadata({ namespace: NAMESPACE })
@@ -235,18 +235,18 @@ function create(annotations: Annotations): Promise<string> {
   return kubectl(["create", "--dry-run=server", "-o", "name", "-f", "-"], { input, withWarnings: true });
 }
 
-test("a JobSet without mistakes is taken without a word", async () => {
+test("a JobSet without mistakes is accepted without a warning", async () => {
   expect(await create({})).toBe("jobset.jobset.x-k8s.io/train\n");
 });
 
-describe("is denied with a message of its own", () => {
+describe("a JobSet with these annotations is denied with its own message", () => {
   test.each(DENIED)("%j", async (annotations, at, message) => {
     const said = await create(annotations).catch((error: Error) => error.message.replace(/^kubectl .*: exit 1: /, ""));
     expect(said).toBe(`The JobSet "train" is invalid: metadata.annotations[${at}]: ${message}`);
   });
 });
 
-describe("is allowed with a warning of its own", () => {
+describe("a JobSet with these annotations is allowed with its own warning", () => {
   test.each(WARNED)("%j", async (annotations, at, message) => {
     expect(await create(annotations)).toBe(
       `jobset.jobset.x-k8s.io/train\nWarning: reprise: metadata.annotations[${at}]: ${message}\n`,
@@ -254,12 +254,12 @@ describe("is allowed with a warning of its own", () => {
   });
 });
 
-test("the table has every annotation that a user writes, at least thirty mistakes, and no two messages alike", () => {
+test("the table covers every user annotation and at least thirty mistakes, each with a different message", () => {
   const rows = [...DENIED, ...WARNED];
   const written = Object.values(ANNOTATION).filter((key) => key !== ANNOTATION.status);
   expect(new Set(rows.map(([, at]) => at))).toEqual(new Set([...written, ...WARNED.map(([, at]) => at)]));
   expect(rows.length).toBeGreaterThanOrEqual(30);
   expect(new Set(rows.map(([, at, message]) => `${at}: ${message}`)).size).toBe(rows.length);
-  // After what is wrong comes what to do about it.
+  // Each message says what is wrong and then what to do.
   for (const [, , message] of rows) expect(message).toMatch(/; \S/);
 });

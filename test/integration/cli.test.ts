@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("reprise version --server", () => {
-  it("names the version and address of the cluster in the kubeconfig, and ends", async () => {
+  it("prints the version and address of the cluster in the kubeconfig, and exits", async () => {
     const args = [join(folder, "reprise.js"), "version", "--server", "--kubeconfig", cluster.kubeconfig];
     const { stdout, stderr } = await run(process.execPath, args);
     const { serverVersion } = JSON.parse(await cluster.kubectl(["version", "-o", "json"]));

@@ -1,5 +1,6 @@
-// The controller beside a real API server, Job controller and JobSet manager, with the rights of its own service account. There
-// are no nodes: the test plays kubelets and agents, and the agents with the tokens that their Pods would have.
+// The controller with a real API server, Job controller and JobSet manager, and the permissions of its own service
+// account. There are no nodes: the test acts as kubelets and agents, the latter with the tokens that their Pods would
+// have.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -35,7 +36,7 @@ const OBJECTS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplaceresta
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const PATIENCE = { timeout: 20_000, interval: 50 };
-/** A Job waits at least 10 s before it lets go of a Pod that was deleted and replaces it, and doubles that with every failure that it counts. */
+/** A Job replaces a deleted Pod after at least 10 s, and doubles that delay with every failure it counts. */
 const JOB_PATIENCE = { timeout: 45_000, interval: 50 };
 
 let cluster: ControlPlane;
@@ -71,7 +72,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Writes down every request of the controller. */
+/** Records every request of the controller. */
 function auditFlags(): string[] {
   const policy = {
     apiVersion: "audit.k8s.io/v1",
@@ -168,7 +169,7 @@ function uidsOf(pods: readonly Identity[]): string[] {
   return pods.map(({ uid }) => uid);
 }
 
-/** When this Pod is gone, and a new one is in its place. */
+/** Waits until this Pod is gone and its replacement exists. */
 async function whenReplaced(name: string, gone: Identity): Promise<Identity[]> {
   return await vi.waitFor(async () => {
     const pods = await podsOf(name);
@@ -178,7 +179,7 @@ async function whenReplaced(name: string, gone: Identity): Promise<Identity[]> {
   }, JOB_PATIENCE);
 }
 
-/** As an agent does it, with the token of its Pod. Retried, because access may come after the Pod. */
+/** Writes the epoch with the token of the Pod, as an agent does. Retries, because access may come after the Pod. */
 async function agentsTake(pods: readonly Identity[], epoch: number): Promise<void> {
   for (const pod of pods) {
     const agent = await clientOf(NAMESPACE, "default", pod);
@@ -237,7 +238,7 @@ async function leaderIdentity(): Promise<string> {
   return asText(asMap((await admin.request("GET", path))["spec"])["holderIdentity"]) ?? "";
 }
 
-it("gives a new JobSet its object and its agents their access, and starts the workers when all agents are there", async () => {
+it("creates the object and the agents' access, and starts the workers when all agents have arrived", async () => {
   const { jobSet: created, pods } = await running("fresh", 3);
   const object = await admin.request("GET", `${OBJECTS}/fresh`);
   expect(asMap(object["metadata"])["ownerReferences"]).toEqual([
@@ -260,7 +261,7 @@ it("does not lift the barrier while one agent is missing", async () => {
   await whenObject("waiting", { syncedEpoch: 1 });
 });
 
-it("says whom a barrier waits for, however much the scheduler has to say about each", async () => {
+it("reports which Pods a barrier waits for, even with long scheduler messages", async () => {
   await apply(jobSet("stalled").replicatedJob("workers", { pods: 5 }));
   const pods = await whenPods("stalled", 5);
   const message = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. ".repeat(6);
@@ -270,7 +271,7 @@ it("says whom a barrier waits for, however much the scheduler has to say about e
   for (const { name } of pods)
     await admin.request("PATCH", `${PODS}/${name}/status`, { body, contentType: MERGE_PATCH });
   const { status } = await whenObject("stalled", { syncedEpoch: 0, ready: "0/5" });
-  // As if it had waited for long already.
+  // Act as if the Pod had waited for long.
   const lastTransitionTime = new Date(Date.now() - 600_000).toISOString();
   const conditions = status?.conditions.map((condition) => ({ ...condition, lastTransitionTime }));
   await admin.request("PATCH", `${OBJECTS}/stalled/status`, {
@@ -284,7 +285,7 @@ it("says whom a barrier waits for, however much the scheduler has to say about e
   for (const { name } of pods) expect(told).toContain(`${name} (`);
 });
 
-it("restarts the group when a worker fails, counts it once, and says what happened and how long each step took", async () => {
+it("restarts the group when a worker fails, counts it once, and records the cause and each step's time", async () => {
   const { pods } = await running("failing", 3);
   const [first] = pods;
   if (first === undefined) throw new Error("a Pod expected");
@@ -316,7 +317,7 @@ it("restarts the group when a worker fails, counts it once, and says what happen
   expect(metrics).toContain('reprise_controller_events_total{reason="RestartedInPlace"} 1');
 });
 
-it("fails the JobSet when its budget is spent, and JobSet's own controller ends the Jobs", async () => {
+it("fails the JobSet when its restart budget is exhausted, and JobSet's controller ends the Jobs", async () => {
   const { pods } = await running("spent", 0);
   const [first] = pods;
   if (first === undefined) throw new Error("a Pod expected");
@@ -340,7 +341,7 @@ it("fails the JobSet when its budget is spent, and JobSet's own controller ends 
   }, PATIENCE);
 });
 
-it("replaces the Pod of a slot that fails again and again, and then has JobSet recreate everything", async () => {
+it("replaces the Pod of a slot that keeps failing, and then makes JobSet recreate everything", async () => {
   const { pods } = await running("ladder", 5, { [ANNOTATION.escalateAfter]: "1" });
   const [first, second] = pods;
   if (first === undefined || second === undefined) throw new Error("two Pods expected");
@@ -359,8 +360,8 @@ it("replaces the Pod of a slot that fails again and again, and then has JobSet r
     const recreated = readJobSet(await admin.request("GET", `${JOBSETS}/ladder`));
     expect(recreated).toMatchObject({ outcome: "none", restarts: 1, restartsCountTowardsMax: 1 });
   }, PATIENCE);
-  const anew = await whenReplaced("ladder", second);
-  await agentsTake(anew, 3);
+  const recreated = await whenReplaced("ladder", second);
+  await agentsTake(recreated, 3);
   const { status } = await whenObject("ladder", { syncedEpoch: 3, restarts: 1 });
   expect(status?.history.map(({ action, counted }) => [action, counted])).toEqual([
     ["RecreatePod", true],
@@ -370,7 +371,7 @@ it("replaces the Pod of a slot that fails again and again, and then has JobSet r
   expect(events.map(({ reason }) => reason)).toEqual(expect.arrayContaining(["RecreatingPod", "RecreatingJobSet"]));
 });
 
-it("makes a lost object anew, with one clean restart that is not counted", async () => {
+it("recreates a deleted object, with one restart that does not count", async () => {
   const { pods } = await running("lost", 3);
   for (const epoch of [1, 2]) {
     const { uid } = await objectOf("lost");
@@ -414,7 +415,7 @@ it("leaves nothing behind when the JobSet is deleted", async () => {
   for (const path of [...bindings, `${OBJECTS}/gone`]) await whenGone(path);
 });
 
-it("takes the agents' access away with the object, and gives it again with the next one", async () => {
+it("removes the agents' access with the object, and grants it again with the next one", async () => {
   const created = await apply(train("replaced", 3));
   const first = await whenObject(created.name, { syncedEpoch: 0 });
   await vi.waitFor(() => admin.request("GET", bindingOf(first, "write-default")), PATIENCE);
@@ -425,9 +426,9 @@ it("takes the agents' access away with the object, and gives it again with the n
   await vi.waitFor(() => admin.request("GET", bindingOf(next, "write-default")), PATIENCE);
 });
 
-it("frees a Pod that consents and is stuck on a lost node", async () => {
+it("frees a Pod with consent that is stuck on a lost node", async () => {
   const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
-  // First: were all nodes lost, the control plane would be cut off.
+  // A second node must stay reachable, or the control plane counts as cut off.
   await admin.request("POST", "/api/v1/nodes", { body: { metadata: { name: "alive" } } });
   const ready = { status: { conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "" }] } };
   await admin.request("PATCH", "/api/v1/nodes/alive/status", { body: ready, contentType: MERGE_PATCH });
@@ -438,7 +439,7 @@ it("frees a Pod that consents and is stuck on a lost node", async () => {
   };
   await admin.request("POST", PODS, { body });
   await admin.request("DELETE", `${PODS}/stuck`, { body: { gracePeriodSeconds: 1 } });
-  // Nobody reports for these nodes: whenever the node lifecycle controller looks at them, it may take the taint away.
+  // No kubelet reports for these nodes, so the node lifecycle controller may remove the taint at any time.
   await vi.waitFor(async () => {
     await admin.request("PATCH", "/api/v1/nodes/lost", { body: { spec: { taints } }, contentType: MERGE_PATCH });
     const answer = await admin.request("GET", `${PODS}/stuck`).catch((error: unknown) => error);
@@ -447,7 +448,7 @@ it("frees a Pod that consents and is stuck on a lost node", async () => {
   for (const node of ["lost", "alive"]) await admin.request("DELETE", `/api/v1/nodes/${node}`);
 });
 
-it("lets agents in again when somebody deleted their access, once it is no longer trusted to be there", async () => {
+it("restores deleted access of agents once its cached check has expired", async () => {
   const created = await apply(train("unbound", 3));
   const object = await whenObject(created.name, { syncedEpoch: 0 });
   const binding = bindingOf(object, "write-default");
@@ -468,7 +469,7 @@ it("lets agents in again when somebody deleted their access, once it is no longe
   });
 });
 
-it("gives an account that may patch Pods by itself no right to it, so that no policy narrows what it has", async () => {
+it("grants nothing to an account that can already patch Pods, so that no policy restricts it", async () => {
   await cluster.kubectl(["create", "role", "patcher", "-n", NAMESPACE, "--verb=patch", "--resource=pods"]);
   const subject = `--serviceaccount=${NAMESPACE}:first`;
   await cluster.kubectl(["create", "rolebinding", "patcher", "-n", NAMESPACE, "--role=patcher", subject]);
@@ -488,11 +489,11 @@ it("gives an account that may patch Pods by itself no right to it, so that no po
     await expect(admin.request("GET", bindingOf(object, `write-${account}`))).rejects.toThrow("not found");
   }
 
-  // A second JobSet of the same accounts sees the right that the first one gave, and does not take it for their own.
+  // A second JobSet must not mistake the permission that the first one granted for the account's own.
   const access = new AgentAccess(admin, Date.now);
   const keepsOwn = { ...created, failurePolicy: { maxRestarts: 1, restartStrategy: "InPlaceRestart" } };
   await access.ensure("team/mixed", keepsOwn, undefined, AbortSignal.timeout(5_000));
-  // JobSet's manager itself takes such a JobSet only with its feature gate on.
+  // JobSet's manager accepts such a JobSet only with its feature gate.
   const follower = await admin.request("GET", bindingOf(created, "read"));
   expect(follower).toMatchObject({ roleRef: { name: "reprise-agent-jobset-reader" }, subjects });
   const again = await apply(
@@ -503,7 +504,7 @@ it("gives an account that may patch Pods by itself no right to it, so that no po
 });
 
 it.each(["ends", "begins"])(
-  "takes no right for an account's own when another JobSet that gave it %s just then",
+  "does not mistake a granted permission for the account's own when the other JobSet %s meanwhile",
   async (change) => {
     const account = `shared-${change}`;
     const other = await apply(
@@ -519,7 +520,7 @@ it.each(["ends", "begins"])(
     await before?.();
     if (before !== undefined) await whenMay(account, false);
 
-    // The change falls between the first question about the account and the next.
+    // The change happens between the first access review of the account and the second.
     const bound: unknown[] = [];
     let reviews = 0;
     const access = new AgentAccess(
@@ -541,7 +542,7 @@ it.each(["ends", "begins"])(
   },
 );
 
-/** Waits until the API server lets the account patch Pods, or does so no more. */
+/** Waits until the account can, or can no longer, patch Pods. */
 async function whenMay(account: string, allowed: boolean): Promise<void> {
   const user = `system:serviceaccount:${NAMESPACE}:${account}`;
   const resourceAttributes = { namespace: NAMESPACE, verb: "patch", resource: "pods" };
@@ -551,7 +552,7 @@ async function whenMay(account: string, allowed: boolean): Promise<void> {
   }, PATIENCE);
 }
 
-it("reports a JobSet that is opted in but was created without injection, and no other", async () => {
+it("reports a JobSet that opted in but was created without injection, and no other", async () => {
   await apply(train("missed", 3), { plain: true });
   await apply(train("opted-out", 3).annotation(ANNOTATION.inject, "false"), { plain: true });
   const [event] = await vi.waitFor(async () => {
@@ -570,7 +571,7 @@ it("reports a JobSet that is opted in but was created without injection, and no 
   }
 });
 
-it("hands over to the other replica, which goes on in the middle of a restart", async () => {
+it("hands over to the other replica, which continues in the middle of a restart", async () => {
   const { pods } = await running("handed-over", 3);
   const [first] = pods;
   if (first === undefined) throw new Error("a Pod expected");
@@ -591,7 +592,7 @@ it("hands over to the other replica, which goes on in the middle of a restart", 
   expect(await readinessOf(controllers.get(successor))).toEqual([200, "leading\n"]);
 });
 
-it("takes over as the command does, ends by itself on SIGTERM, and gives the lead back", async () => {
+it("as a command takes over, and on SIGTERM releases the Lease and exits", async () => {
   const [healthPort] = await freePorts();
   const config = join(folder, "config.yaml");
   writeFileSync(config, stringify({ controller: { healthPort } }));
@@ -616,21 +617,21 @@ it("takes over as the command does, ends by itself on SIGTERM, and gives the lea
   }
 });
 
-it("was never refused a request, and has no right that it did not use", async () => {
+it("was never denied a request, and has no permission that it did not use", async () => {
   const requests = readFileSync(join(folder, "audit.log"), "utf8")
     .trim()
     .split("\n")
     .map((line) => asMap(JSON.parse(line)));
   const refused = requests.filter((request) => asMap(request["responseStatus"])["code"] === 403);
   expect(refused.map((request) => request["requestURI"])).toEqual([]);
-  // What has no object, the version and the APIs, every account may ask for.
+  // Every account can read the version and the list of APIs.
   const aboutObjects = requests.filter(({ objectRef }) => objectRef !== undefined);
   const used = new Set(aboutObjects.map(({ verb, objectRef }) => rightOf(verb, asMap(objectRef))));
   const manifests = parseAllDocuments(readFileSync("manifests/controller/rbac.yaml", "utf8")).map((one) =>
     asMap(one.toJS()),
   );
   const granted = new Set(manifests.flatMap(({ rules }) => asList(rules)).flatMap((rule) => rightsIn(asMap(rule))));
-  // Not asked for by a request, but checked when a RoleBinding is made.
+  // No request needs it, but the API server checks it when a RoleBinding is created.
   granted.delete("bind rbac.authorization.k8s.io/clusterroles");
   expect([...granted].sort()).toEqual([...used].sort());
 });

@@ -1,4 +1,4 @@
-// The InPlaceRestart CRD on a real API server: what it accepts, refuses and shows.
+// The InPlaceRestart CRD on a real API server: what it accepts, rejects and prints.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 
@@ -43,7 +43,7 @@ const healthy = {
 
 let created = 0;
 
-/** A new object with the given status, as the controller makes one: create, then write the status. */
+/** A new object with this status, created as the controller does it: create, then write the status. */
 async function create(status?: object): Promise<string> {
   const name = `train-${++created}`;
   const object = {
@@ -91,7 +91,7 @@ describe("the InPlaceRestart CRD", () => {
     expect(conditions.split(" ")).toContain("Established");
   });
 
-  it("ignores a status that is written through the main resource, and a spec that is written through status", async () => {
+  it("ignores status in the main resource, and spec in the status subresource", async () => {
     const name = await create(healthy);
     await cluster.kubectl(["patch", "ipr", name, "--type=merge", "-p", JSON.stringify({ status: { syncedEpoch: 9 } })]);
     await cluster.kubectl([
@@ -161,7 +161,7 @@ describe("the InPlaceRestart CRD", () => {
     expect((await read(name)).status).toEqual(healthy);
   });
 
-  it("refuses a first status below zero or without both epochs", async () => {
+  it("rejects a first status below zero or without both epochs", async () => {
     const name = await create();
     const first = { deprecatedEpoch: 0, syncedEpoch: 0, phase: "Starting" };
     await expect(patchStatus(name, { ...first, deprecatedEpoch: -1 })).rejects.toThrow(
@@ -174,7 +174,7 @@ describe("the InPlaceRestart CRD", () => {
     await patchStatus(name, first);
   });
 
-  it("refuses to lose its status once it was written", async () => {
+  it("rejects the removal of its status", async () => {
     const name = await create(healthy);
     await expect(patchStatus(name, null)).rejects.toThrow("status must not be removed once it is written");
   });

@@ -1,5 +1,5 @@
-// Failure policies that namespaces define, on a real API server: the webhook sees them through its narrow rights, also when they
-// are a moment old, and a live JobSet keeps what its policy said when it was created.
+// Failure policies of namespaces on a real API server: the webhook reads them with its narrow permissions, even if they
+// are only a moment old, and a live JobSet keeps the policy from its creation.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ function train(namespace: string, policy: string, name = "train"): JsonObject {
     .build();
 }
 
-/** In one call, as from one file: in this order, and as fast as kubectl can. */
+/** Applies all in one call, in this order, as from one file. */
 function apply(...objects: readonly JsonObject[]): Promise<string> {
   return kubectl(["apply", "-f", "-"], { input: objects.map((object) => stringify(object)).join("---\n") });
 }
@@ -63,14 +63,14 @@ async function stored(namespace: string, name = "train"): Promise<Stored> {
   return JSON.parse(await kubectl(["get", "jobset", name, "-n", namespace, "-o", "json"])) as Stored;
 }
 
-/** The codes that do not restart in place, beside 0. */
+/** The codes other than 0 that do not restart in place. */
 async function classes(namespace: string, name = "train"): Promise<readonly number[] | undefined> {
   const [job] = (await stored(namespace, name)).spec.replicatedJobs;
   const [worker] = job.template.spec.template.spec.containers;
   return worker.restartPolicyRules?.[0]?.exitCodes.values.slice(1);
 }
 
-test("a policy and the JobSet that names it may be applied together", async () => {
+test("a policy and the JobSet that names it can be applied together", async () => {
   for (const round of [1, 2, 3, 4, 5]) {
     const namespace = `together-${round}`;
     await createNamespace(kubectl, namespace);
@@ -79,7 +79,7 @@ test("a policy and the JobSet that names it may be applied together", async () =
   }
 });
 
-test("every install has cuda-default, and a namespace may define its own", async () => {
+test("every installation has cuda-default, and a namespace can define its own", async () => {
   await createNamespace(kubectl, "cuda");
   await apply(train("cuda", "cuda-default"));
   expect(await classes("cuda")).toEqual([78, 80, 214]);
@@ -118,17 +118,16 @@ describe("a live JobSet", () => {
     expect(await classes(namespace)).toEqual([40, 41]);
   });
 
-  test("says that another policy takes effect only when it is created again", async () => {
+  test("warns that another policy takes effect only when it is recreated", async () => {
     const input = stringify(train(namespace, "cuda-default"));
     const said = await kubectl(["apply", "-f", "-"], { input, withWarnings: true });
-    expect(said).toContain(
-      "Warning: reprise: metadata.annotations[reprise.dev/failure-policy]: a running JobSet keeps the settings it was injected with",
-    );
+    const path = "metadata.annotations[reprise.dev/failure-policy]";
+    expect(said).toContain(`Warning: reprise: ${path}: a running JobSet keeps the settings it was injected with`);
     expect(await classes(namespace)).toEqual([40, 41]);
   });
 });
 
-describe("the webhook's rights", () => {
+describe("the webhook's permissions", () => {
   const all = "/api/v1/configmaps";
   const byName = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
 
@@ -157,10 +156,10 @@ describe("the webhook's rights", () => {
     });
   });
 
-  test("once missing keep nobody from injection but those who name a policy, and are used as soon as they are there", async () => {
+  test("while missing, deny only JobSets that name a policy, and work as soon as they exist", async () => {
     const { home, controlPlane, webhook } = chain;
     const server = { url: controlPlane.server, ca: controlPlane.credentials.authority.cert };
-    const folder = join(home.folder, "without-rights");
+    const folder = join(home.folder, "without-permissions");
     mkdirSync(folder);
     await createNamespace(kubectl, "without");
     const binding = await kubectl(["get", "clusterrolebinding", "reprise-webhook", "-o", "json"]);
@@ -171,15 +170,14 @@ describe("the webhook's rights", () => {
       await registerWebhook(kubectl, second);
       await waitFor("the second webhook is asked", 20_000, async () => {
         const answer = await apply(train("without", "cuda-default")).catch((error: Error) => error.message);
-        return /"cuda-default" cannot be looked up: .*has not read the policies of namespaces yet \(.*403 Forbidden.*retry/.test(
-          answer,
-        );
+        const denial = /"cuda-default" cannot be looked up: .*has not read the policies of namespaces yet \((.*)/;
+        return /403 Forbidden.*retry/.test(denial.exec(answer)?.[1] ?? "");
       });
       await apply(jobSet("plain").metadata({ namespace: "without" }).suspended().replicatedJob("workers").build());
       expect(await classes("without", "plain")).toEqual([]);
       const { metadata, ...rest } = JSON.parse(binding) as JsonObject & { metadata: JsonObject };
       await apply({ ...rest, metadata: { name: metadata["name"] ?? "" } });
-      await waitFor("the rights are used", 60_000, () =>
+      await waitFor("the permissions take effect", 60_000, () =>
         apply(train("without", "cuda-default")).then(
           () => true,
           () => false,

@@ -21,7 +21,7 @@ afterAll(async () => {
   await chain.controlPlane.stop();
 });
 
-/** Every way of applying is shown alone with our webhook, and with another that puts containers before and behind ours. */
+/** With reprise's webhook alone, and beside another one that adds containers before and after reprise's. */
 describe.each([
   ["alone", false],
   ["beside another webhook that adds init containers before and after the agent", true],
@@ -44,7 +44,7 @@ describe.each([
   const get = async (name: string) =>
     JSON.parse(await inNamespace(["get", "jobset", name, "-o", "json"])) as StoredJobSet;
 
-  /** Until JobSet's controller has written its status: what is read then is still there when it is written back. */
+  /** Waits until JobSet's controller has stopped writing the status, so that later writes do not conflict. */
   const settled = (name: string) =>
     waitFor(`the status of ${name} settles`, 30_000, async () => {
       const before = await get(name);
@@ -92,7 +92,7 @@ describe.each([
     await expectUntouched("replaced", () => inNamespace(["replace", "-f", "-"], { input: plain("replaced") }));
   });
 
-  test("what was read from the cluster can be written back", async () => {
+  test("an object read from the cluster can be written back", async () => {
     await apply(plain("written-back"));
     await settled("written-back");
     const stored = await inNamespace(["get", "jobset", "written-back", "-o", "yaml"]);
@@ -111,7 +111,7 @@ describe.each([
     await expectUntouched("scaled", () => inNamespace(["patch", "jobset", "scaled", "--type=json", "-p", patch]));
   });
 
-  test("suspend, change what JobSet lets change, apply again, resume", async () => {
+  test("suspend, change a field that JobSet allows to change, apply again, resume", async () => {
     await apply(plain("suspended"));
     await apply(plain("suspended").replace("spec:\n", "spec:\n  suspend: true\n"));
     const moved = plain("suspended")
@@ -127,13 +127,13 @@ describe.each([
     await expectUntouched("suspended", () => apply(moved.replace("suspend: true", "suspend: false")));
   });
 
-  test("a change that JobSet does not allow is refused by JobSet, in its own words", async () => {
+  test("a change that JobSet does not allow is rejected with JobSet's own message", async () => {
     await apply(plain("changed"));
     const changed = plain("changed").replace("local/busybox:1", "local/busybox:2");
     await expect(apply(changed)).rejects.toThrow(/field is immutable/);
   });
 
-  test("turning injection off on a live JobSet changes nothing and says so", async () => {
+  test("disabling injection on a live JobSet changes nothing and warns about it", async () => {
     await apply(plain("toggled"));
     await expectUntouched("toggled", async () => {
       const toggle = ["annotate", "jobset", "toggled", "reprise.dev/inject=false"];
@@ -142,7 +142,7 @@ describe.each([
   });
 });
 
-test("a dry run on the server shows the injected JobSet and stores nothing", async () => {
+test("a server-side dry run returns the injected JobSet and stores nothing", async () => {
   await createNamespace(kubectl, "dry");
   const shown = await kubectl(["apply", "-n", "dry", "--dry-run=server", "-o", "yaml", "-f", "-"], {
     input: plain("dry"),
@@ -183,7 +183,7 @@ const podSpec = (stored: StoredJobSet): PodSpec => stored.spec.replicatedJobs[0]
 const initContainers = (stored: StoredJobSet): readonly { readonly name: string }[] =>
   podSpec(stored).initContainers ?? [];
 
-/** What a user has in Git. */
+/** The JobSet in the user's Git repository. */
 const plain = (name: string): string => `apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata:
@@ -206,7 +206,7 @@ spec:
               command: [sleep, "600"]
 `;
 
-/** Another team's webhook: it puts an init container first and one last. Its name sorts after ours. */
+/** Another team's webhook, which adds an init container first and one last. Its name sorts after reprise's. */
 async function startNeighbour(controlPlane: ControlPlane): Promise<() => Promise<void>> {
   const authority = createAuthority("neighbour");
   const pair = authority.issue({ commonName: "neighbour", ipAddresses: ["127.0.0.1"] });

@@ -1,5 +1,5 @@
-// Every shape that injection makes is accepted by the real JobSet and Job validation, kept whole, and becomes Pods, in a
-// namespace that enforces the pod-security level `restricted` wherever the plain JobSet itself would be allowed there.
+// The real validation of JobSet and Job accepts every golden shape, keeps all its fields, and Pods are created. The
+// namespace enforces Pod Security level `restricted` wherever the plain JobSet would be allowed there.
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { waitFor } from "../cluster/proc.ts";
 import { createNamespace } from "../reprise-programs.ts";
 import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
-/** What `restricted` forbids, with or without us. */
+/** Shapes that `restricted` forbids even without injection. */
 const NEVER_RESTRICTED = new Set(["host-network", "root-user"]);
 
 const shapes = globSync("test/golden/inject/*.in.yaml").map((file) => ({
@@ -30,7 +30,7 @@ afterAll(async () => {
   await chain.controlPlane.stop();
 });
 
-test("there are golden shapes to try", () => {
+test("the golden folder is not empty", () => {
   expect(shapes.length).toBeGreaterThan(10);
 });
 
@@ -44,12 +44,12 @@ test.each(shapes)(
     });
     delete jobSet.metadata.namespace;
     if (restricted) for (const job of jobSet.spec.replicatedJobs) harden(podSpecOf(job));
-    // Created, not applied, for generateName; unknown fields are no error, because a newer client may send them.
+    // `create`, because of generateName. Unknown fields are no error, because a newer client may send them.
     const create = ["create", "-n", namespace, "--validate=ignore", "-o", "name", "-f", "-"];
     const name = (await kubectl(create, { input: JSON.stringify(jobSet) })).trim();
     const stored = (await read([name, "-n", namespace])) as unknown as JobSet;
 
-    // Later stages of a startup order have no Jobs yet; the first always has.
+    // In a startup order only the first stage has Jobs at once.
     const jobs = await waitFor("the Jobs exist", 30_000, async () => {
       const { items } = (await read(["jobs", "-n", namespace])) as unknown as List<Job>;
       return items.length > 0 && items;
@@ -76,7 +76,7 @@ async function read(what: readonly string[]): Promise<JsonObject> {
   return JSON.parse(await kubectl(["get", ...what, "-o", "json"])) as JsonObject;
 }
 
-/** What a team in a restricted namespace writes into its own Pods. */
+/** The security context that a restricted namespace requires. */
 function harden(spec: PodSpec): void {
   spec.securityContext = { ...spec.securityContext, runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } };
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {

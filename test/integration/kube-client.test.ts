@@ -1,4 +1,4 @@
-// The client and the Event recorder against a real API server: credentials, rotation, refusals and series.
+// The client and the Event recorder against a real API server: credentials, rotation, errors and Event series.
 
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The admin's kubeconfig with other cluster or user fields. */
+/** The admin kubeconfig with other cluster or user fields. */
 function kubeconfig(change: { cluster?: Record<string, unknown>; user?: Record<string, unknown> }): string {
   const config = parse(readFileSync(plane.kubeconfig, "utf8"));
   Object.assign(config.clusters[0].cluster, change.cluster);
@@ -82,7 +82,7 @@ test("a stale resourceVersion is a conflict, a missing object not found", async 
   await expect(client.request("GET", `${path}/none`)).rejects.toMatchObject({ status: 404, reason: "NotFound" });
 });
 
-test("a token file that rotates to another identity changes who the next request is", async () => {
+test("a rotated token file changes the identity of the next request", async () => {
   await serviceAccount("one");
   await serviceAccount("two");
   const file = join(folder, "token");
@@ -95,7 +95,7 @@ test("a token file that rotates to another identity changes who the next request
   await rotating.close();
 });
 
-test("inside a Pod its service account, namespace and CA are used, and its token may rotate", async () => {
+test("inside a Pod the client uses its service account, namespace, CA and rotating token", async () => {
   await serviceAccount("pod-one");
   await serviceAccount("pod-two");
   const secrets = join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
@@ -122,7 +122,7 @@ test("inside a Pod its service account, namespace and CA are used, and its token
   await inside.close();
 });
 
-test("credentials that the server does not know are refused with a way out", async () => {
+test("unknown credentials give an error that says what to do", async () => {
   const stranger = connect({ kubeconfig: kubeconfig({ user: { token: "made-up" } }) });
   await expect(stranger.request("GET", "/api/v1/nodes")).rejects.toMatchObject({
     code: "API_UNAUTHORIZED",
@@ -132,7 +132,7 @@ test("credentials that the server does not know are refused with a way out", asy
   await stranger.close();
 });
 
-test("a right that is missing is named by the server's own message", async () => {
+test("a missing permission is named in the server's own message", async () => {
   await serviceAccount("plain");
   const plain = connect({ kubeconfig: kubeconfig({ user: { token: await tokenOf("plain") } }) });
   await expect(plain.request("GET", "/api/v1/nodes")).rejects.toThrow(
@@ -141,7 +141,7 @@ test("a right that is missing is named by the server's own message", async () =>
   await plain.close();
 });
 
-test("a server whose certificate another CA signed is refused, unless verification is switched off", async () => {
+test("a server certificate from another CA is rejected, unless verification is disabled", async () => {
   const cluster = { "certificate-authority": undefined, "certificate-authority-data": undefined };
   const doubtful = connect({ kubeconfig: kubeconfig({ cluster }) });
   const refused = doubtful.request("GET", "/version");

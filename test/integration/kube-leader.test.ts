@@ -1,4 +1,4 @@
-// Two candidates as separate processes on a real Lease: one writer at any time, also when the leader is killed.
+// Two candidates as separate processes on a real Lease: at most one writes at any time, even if the leader is killed.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -62,7 +62,7 @@ function candidate(identity: string): ChildProcess {
 const of = (identity: string, event: TermEvent["event"]) =>
   log.filter((entry) => entry.identity === identity && entry.event === event);
 
-/** From the first to the last sign of each process's writing. */
+/** From the first to the last observed write of each process. */
 function writingSpan(identity: string): { from: number; to: number } {
   const times = [...of(identity, "writing"), ...of(identity, "written")].map(({ monotonicMs }) => monotonicMs);
   return { from: Math.min(...times), to: Math.max(...times) };
@@ -78,7 +78,7 @@ async function twoCandidates(): Promise<{ leader: ChildProcess; first: string; s
   await vi.waitFor(() => expect(log.some(({ event }) => event === "written")).toBe(true), { timeout: 15_000 });
   const first = log[0]?.identity === "one" ? "one" : "two";
   const second = first === "one" ? "two" : "one";
-  // Both take part: the waiting one has had time to try.
+  // The standby has had time to try.
   await new Promise((resolve) => setTimeout(resolve, 2 * TIMING.retryMs));
   return { leader: children[first], first, second };
 }
@@ -92,7 +92,7 @@ test("after a kill -9 of the leader the other takes over, and their writing neve
   expect(await lease()).toMatchObject({ holderIdentity: second, leaseTransitions: 1 });
 });
 
-test("a leader that was frozen past its term writes nothing when it wakes up", async () => {
+test("a leader that was stopped until its Lease expired writes nothing when it continues", async () => {
   const { leader, first, second } = await twoCandidates();
   leader.kill("SIGSTOP");
   await vi.waitFor(() => expect(of(second, "written").length).toBeGreaterThan(3), { timeout: 15_000 });
@@ -102,7 +102,7 @@ test("a leader that was frozen past its term writes nothing when it wakes up", a
   expect(of(first, "writing")).toHaveLength(frozen);
 });
 
-test("a leader that is asked to end releases the Lease, so the other need not wait for it to run out", async () => {
+test("a leader that shuts down releases the Lease, so that the other need not wait until it expires", async () => {
   const { leader, first, second } = await twoCandidates();
   leader.kill("SIGTERM");
   await once(leader, "exit");

@@ -1,4 +1,4 @@
-// Two quiet minutes. Its own file and control plane, so that it waits beside all others.
+// A watch that is quiet for two minutes. In its own file, so that it waits in parallel with all others.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const COLLECTIONS = ["/api/v1/namespaces/default/configmaps", "/api/v1/pods", "/apis/batch/v1/jobs"];
 
-test("watches that see nothing for two minutes stay on their first request, and deliver the change that follows", async () => {
+test("watches without events for two minutes keep their request, and deliver the next change", async () => {
   const errors: unknown[] = [];
   const watched = COLLECTIONS.map((path) => {
     const traffic = counted(client);

@@ -1,4 +1,4 @@
-// The reflector against a real API server: large lists, a server killed under it, and history that etcd has dropped.
+// The reflector against a real API server: large lists, a killed server, and history that etcd has dropped.
 
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import type { Change } from "../../src/api/change.ts";
@@ -35,7 +35,7 @@ async function namespace(name: string): Promise<string> {
   return COLLECTION(name);
 }
 
-/** What a consumer saw, one line per change. */
+/** The changes that a consumer saw, one line each. */
 function watching(path: string, through: KubeClient = client) {
   const traffic = counted(through);
   const seen: string[] = [];
@@ -57,7 +57,7 @@ function line(change: Change<string>): string {
   return `${change.kind} ${change.key} ${change.uid}${version}`;
 }
 
-/** Writes, and says what the consumer must see of it according to the server's own answer. */
+/** Writes, and returns the change that the consumer must see according to the server's response. */
 function writer(path: string) {
   const expected: string[] = [];
   const note = (kind: "added" | "updated", answer: JsonObject) => {
@@ -91,7 +91,7 @@ test("5,000 ConfigMaps are listed in pages of 500, each delivered once", async (
   );
   const { traffic, seen, reflector } = watching(path);
   await reflector.whenSynced();
-  // The root CA's ConfigMap is not there: nothing publishes it without a controller manager.
+  // Without a controller manager there is no ConfigMap with the root CA.
   expect(reflector.size).toBe(5_000);
   expect(new Set(seen).size).toBe(5_000);
   expect(traffic.lists).toHaveLength(10);
@@ -113,12 +113,12 @@ test("a kill -9 of the API server loses no change and repeats none", async () =>
   await plane.killApiServer();
   await expect(write.create("while-down")).rejects.toThrow("cannot reach API server");
   await plane.startApiServer();
-  // Right after the restart, before the watch is back; then again after it.
+  // Right after the restart, before the watch is back, and again afterwards.
   await write.update("b", "during");
   await write.remove("c");
   await write.create("c");
   await write.create("e");
-  // A list after the outage tells deletions first; every object's own sequence is exact in any case.
+  // A list after the outage delivers deletions first. The sequence of each object is exact.
   await vi.waitFor(() => expect(byObject(seen)).toEqual(byObject(write.expected)), { timeout: 20_000 });
   await write.update("a", "after");
   await write.update("a", "after that");
@@ -132,7 +132,7 @@ function byObject(changes: readonly string[]): Record<string, string[] | undefin
   return Object.groupBy(changes, (change) => change.split(" ")[1] ?? "");
 }
 
-test("history dropped by etcd leads to one list that delivers the differences only", async () => {
+test("after etcd dropped its history, one list delivers only the differences", async () => {
   await using proxy = await cuttableProxy(plane.kubeconfig, plane.server);
   const distant = connect({ kubeconfig: proxy.kubeconfig });
   const path = await namespace("compacted");
@@ -151,14 +151,14 @@ test("history dropped by etcd leads to one list that delivers the differences on
   await write.remove("recreated");
   await write.create("recreated");
   await plane.compactEtcd();
-  // The server's own memory of events must go, too: it would still answer from it.
+  // The server's watch cache must go too, because it could still answer.
   await plane.killApiServer();
   await plane.startApiServer();
   const watched = traffic.watches.length;
   proxy.mend();
 
   const last = write.expected.slice(4);
-  // Of two updates that nobody saw, a list shows the second.
+  // Of two missed updates, a list shows the second.
   const differences = [last[2], last[1], last[3], last[4]];
   await vi.waitFor(() => expect(seen.slice(4).sort()).toEqual(differences.sort()), { timeout: 20_000 });
   expect(traffic.lists).toHaveLength(2);

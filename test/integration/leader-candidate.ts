@@ -1,5 +1,5 @@
-// A leader-election candidate as its own process. While it leads it writes to a ConfigMap as fast as it can, and prints one
-// JSON line per term event, with the machine's monotonic clock, which is the same for all processes on it.
+// A leader-election candidate as its own process. While it leads, it writes to a ConfigMap as fast as it can. It prints
+// one JSON line per event of its term, with the monotonic clock, which all processes of this machine share.
 // Arguments: kubeconfig, identity, lease, renew deadline and retry period in milliseconds.
 
 import { connect, MERGE_PATCH } from "../../src/kube/client.ts";

@@ -1,4 +1,4 @@
-// What users apply, before a real API server: every overlay is taken as it is, without a warning, and holds what it promises.
+// The manifests that users apply, on a real API server: every overlay is accepted without a warning.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
@@ -34,8 +34,8 @@ function podOf(deployment: Manifest | undefined): Manifest {
 }
 
 describe.each(["default", "overlays/dev", "overlays/ha"])("manifests/%s", (folder) => {
-  it("is taken by the API server with every field, without a warning", async () => {
-    // cert-manager's kinds are checked where it runs.
+  it("is accepted by the API server with every field, without a warning", async () => {
+    // The install test covers cert-manager's kinds.
     const own = (await rendered(folder)).filter(
       ({ apiVersion }) => !asText(apiVersion)?.startsWith("cert-manager.io/"),
     );
@@ -46,13 +46,13 @@ describe.each(["default", "overlays/dev", "overlays/ha"])("manifests/%s", (folde
     expect(said).toHaveLength(own.length);
   });
 
-  it("holds no secret and no authority", async () => {
+  it("contains no Secret and no CA", async () => {
     const manifests = await rendered(folder);
     expect([...ofKind(manifests, "Secret").keys()]).toEqual([]);
     expect(JSON.stringify(manifests)).not.toMatch(/caBundle|BEGIN [A-Z ]*(CERTIFICATE|KEY)/);
   });
 
-  it("marks all of it as reprise's", async () => {
+  it("labels every object as part of reprise", async () => {
     const unmarked = (await rendered(folder)).filter(({ metadata }) => {
       return asMap(asMap(metadata)["labels"])["app.kubernetes.io/part-of"] !== "reprise";
     });
@@ -79,7 +79,7 @@ it.each([
   expect([replicas("reprise-webhook"), replicas("reprise-controller")]).toEqual([webhooks, controllers]);
 });
 
-it("manifests/overlays/ha spreads replicas over nodes, evicts others for them, and keeps two webhooks", async () => {
+it("manifests/overlays/ha spreads replicas over nodes, gives them priority, and keeps two webhooks", async () => {
   const manifests = await rendered("overlays/ha");
   expect([...ofKind(manifests, "PriorityClass").keys()]).toEqual(["reprise"]);
   for (const deployment of ofKind(manifests, "Deployment").values()) {

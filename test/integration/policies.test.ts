@@ -1,5 +1,5 @@
-// What the manifests allow and deny, asked of a real API server with real tokens: an agent's role is good for the epoch of its own
-// Pod and for nothing else, nobody else can write that epoch, and everybody's ordinary work goes on.
+// What the manifests allow and deny, on a real API server with real tokens: an agent can write only the epoch of its
+// own Pod, no other account can write that epoch, and ordinary work on Pods is not affected.
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
@@ -12,7 +12,7 @@ import { type ControlPlane, startControlPlane } from "../cluster/control-plane.t
 const EPOCH = JOBSET.epochAnnotation;
 const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
 const NAMESPACE = "team";
-/** By either policy: which of them answers first is not defined. */
+/** From either policy, because their order is not defined. */
 const DENIED = /ValidatingAdmissionPolicy 'reprise-(epoch|agent-writer)' .* denied request/;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   for (const account of ["trainer", "reader", "operator"]) await bind(account, "--clusterrole=reprise-agent-writer");
   await bind("trainer", "--clusterrole=reprise-agent-reader");
   await bind("reader", "--clusterrole=reprise-agent-jobset-reader");
-  // An account that got rights of its own on Pods after its Pods were injected, and one that is not injected at all.
+  // An account that got its own permissions on Pods after injection, and one without injection.
   await kubectl([
     "create",
     "role",
@@ -71,7 +71,7 @@ async function bind(account: string, role: string): Promise<void> {
   await cluster.kubectl(["create", "rolebinding", name, "-n", NAMESPACE, role, subject]);
 }
 
-/** Policies are enforced some time after they were created, and each on its own. */
+/** The API server enforces each policy some time after its creation. */
 async function whenEnforced(): Promise<void> {
   const forged = { [EPOCH]: "1" };
   await vi.waitFor(
@@ -109,7 +109,7 @@ async function createPod(parts: PodParts = {}): Promise<CreatedPod> {
   return { name: String(metadata["name"]), uid: String(metadata["uid"]) };
 }
 
-/** A client with a token of the account: one that a kubelet would hand to this Pod, or one bound to nothing. */
+/** A client with a token of the account: bound to this Pod, as from a kubelet, or not bound. */
 async function clientOf(account: string, pod?: CreatedPod): Promise<KubeClient> {
   const bound = pod && ["--bound-object-kind=Pod", `--bound-object-name=${pod.name}`, `--bound-object-uid=${pod.uid}`];
   const token = (await cluster.kubectl(["create", "token", account, "-n", NAMESPACE, ...(bound ?? [])])).trim();
@@ -151,7 +151,7 @@ function place(
   return admin.request("POST", `${PODS}/${name}/binding`, { body });
 }
 
-/** What an object of the install names, as "Kind name". */
+/** The objects that an installed object refers to, as "Kind name". */
 function referencesOf(object: Readonly<Record<string, unknown>>): string[] {
   const spec = asMap(object["spec"]);
   const podSpec = asMap(asMap(spec["template"])["spec"]);
@@ -167,7 +167,7 @@ function referencesOf(object: Readonly<Record<string, unknown>>): string[] {
   ];
 }
 
-/** A Pod of the group, with its agent's client. */
+/** A Pod of the group, with the client of its agent. */
 async function member(account = "trainer"): Promise<{ pod: CreatedPod; agent: KubeClient }> {
   const pod = await createPod({ account });
   return { pod, agent: await clientOf(account, pod) };
@@ -180,7 +180,7 @@ describe("the agent's role, with the token of a Pod", () => {
     expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2147483647" });
   });
 
-  it("lets the agent of the other protocol write its attempt", async () => {
+  it("lets an agent of JobSet's own protocol write its attempt", async () => {
     const { pod, agent } = await member("reader");
     await annotate(agent, pod, { [ATTEMPT]: "0" });
     await annotate(agent, pod, { [ATTEMPT]: "1" });
@@ -220,12 +220,12 @@ describe("the agent's role, with the token of a Pod", () => {
     await expect(patch(agent, pod, change)).rejects.toThrow("not for other fields");
   });
 
-  it("denies another image, and ignores a status", async () => {
+  it("denies a change of the image, and ignores a status", async () => {
     const { pod, agent } = await member();
     const body = [{ op: "replace", path: "/spec/containers/0/image", value: "other" }];
     const image = agent.request("PATCH", `${PODS}/${pod.name}`, { body, contentType: JSON_PATCH });
     await expect(image).rejects.toThrow("not for other fields");
-    // The API server itself drops a status that does not come through the subresource.
+    // The API server drops a status outside of the subresource.
     await patch(agent, pod, { status: { phase: "Failed" } });
     expect((await admin.request("GET", `${PODS}/${pod.name}`))["status"]).toMatchObject({ phase: "Pending" });
   });
@@ -245,13 +245,13 @@ describe("the agent's role, with the token of a Pod", () => {
     await expect(annotate(agent, other, { [EPOCH]: "1" })).rejects.toThrow("token issued for that Pod");
   });
 
-  it("is worth nothing with a token that is bound to no Pod", async () => {
+  it("allows nothing with a token that is not bound to a Pod", async () => {
     const pod = await createPod();
     const loose = await clientOf("trainer");
     await expect(annotate(loose, pod, { [EPOCH]: "1" })).rejects.toThrow(DENIED);
   });
 
-  it("does not reach subresources, other verbs or other namespaces", async () => {
+  it("does not cover subresources, other verbs or other namespaces", async () => {
     const { pod, agent } = await member();
     const annotations = { [EPOCH]: "1" };
     await expect(annotate(agent, pod, annotations, "/status")).rejects.toThrow('cannot patch resource "pods/status"');
@@ -274,7 +274,7 @@ describe("the agent's role, with the token of a Pod", () => {
     await expect(agent.request("GET", elsewhere)).rejects.toThrow("cannot get");
   });
 
-  it("reads the group's object of its own namespace, and cannot write it", async () => {
+  it("allows to read the InPlaceRestart of its own namespace, but not to write it", async () => {
     const { agent } = await member();
     const path = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
     await expect(agent.request("GET", `${path}/train`)).rejects.toThrow("not found");
@@ -285,15 +285,15 @@ describe("the agent's role, with the token of a Pod", () => {
     await expect(agent.request("PATCH", `${path}/train/status`, write)).rejects.toThrow("cannot patch");
   });
 
-  it("fails rather than writes on a Pod that took the name of a deleted one", async () => {
+  it("denies a write to a Pod that took the name of a deleted one", async () => {
     const { pod, agent } = await member();
     await expect(patch(agent, pod, { metadata: { uid: "another", annotations: { [EPOCH]: "1" } } })).rejects.toThrow();
     expect(await annotationsOf(pod)).toEqual({ kept: "as it is" });
   });
 });
 
-describe("an account with rights of its own", () => {
-  it("keeps all of them, also on other Pods, although it holds the agent's role too", async () => {
+describe("an account with its own permissions", () => {
+  it("keeps all of them, also on other Pods, although it has the agent's role too", async () => {
     const { agent: operator } = await member("operator");
     const other = await createPod();
     await annotate(operator, other, { other: "1" });
@@ -303,7 +303,7 @@ describe("an account with rights of its own", () => {
     expect((await annotationsOf(other))["other"]).toBe("1");
   });
 
-  it("may not write the epoch of another Pod, but that of its own", async () => {
+  it("can write the epoch of its own Pod, but of no other", async () => {
     const { pod, agent: operator } = await member("operator");
     const other = await createPod();
     await expect(annotate(operator, other, { [EPOCH]: "1" })).rejects.toThrow("written by its own agent");
@@ -312,17 +312,17 @@ describe("an account with rights of its own", () => {
 });
 
 describe("the epoch of a Pod", () => {
-  it.each([EPOCH, ATTEMPT])("cannot be brought along at creation, not even by an administrator (%s)", async (key) => {
+  it.each([EPOCH, ATTEMPT])("cannot be set at creation, not even by an administrator (%s)", async (key) => {
     await expect(createPod({ annotations: { [key]: "7" } })).rejects.toThrow("created without one");
   });
 
-  it("cannot be brought along by a label that comes later", async () => {
+  it("cannot be set before the label that makes the Pod a member", async () => {
     const pod = await createPod({ labels: {}, annotations: { [EPOCH]: "7" } });
     const labelled = { metadata: { labels: { [LABEL.injected]: "true" } } };
     await expect(patch(admin, pod, labelled)).rejects.toThrow("written by its own agent");
   });
 
-  it("cannot be brought along by the Binding to a node", async () => {
+  it("cannot be set by the Binding to a node", async () => {
     const pod = await createPod();
     await expect(place(pod, "n1", { [EPOCH]: "7" })).rejects.toThrow("a Binding carries none");
     await place(pod, "n1", { "scheduler.example/score": "1" });
@@ -338,24 +338,24 @@ describe("the epoch of a Pod", () => {
     expect((await annotationsOf(pod))[EPOCH]).toBe("1");
   });
 
-  it("does not concern Pods that belong to no group", async () => {
+  it("is not protected on Pods that belong to no group", async () => {
     const pod = await createPod({ labels: {}, annotations: { [ATTEMPT]: "3" } });
     await annotate(admin, pod, { [ATTEMPT]: "2" }, "");
     expect((await annotationsOf(pod))[ATTEMPT]).toBe("2");
   });
 });
 
-describe("somebody who may create and patch Pods", () => {
+describe("an account that can create and patch Pods", () => {
   const labels = { [LABEL.injected]: "true", [JOBSET.nameKey]: "train", [JOBSET.replicatedJobKey]: "workers" };
 
-  it("cannot make a Pod that claims to belong to a group, nor label one so", async () => {
+  it("cannot create a Pod with the label of a group, or add that label", async () => {
     const plain = await clientOf("plain");
     await expect(createPod({ by: plain, labels })).rejects.toThrow("only the Job controller creates");
     const pod = await createPod({ by: plain, labels: {} });
     await expect(patch(plain, pod, { metadata: { labels } }, "")).rejects.toThrow("only the Job controller creates");
   });
 
-  it("creates and changes every other Pod as before, and the other labels of a member", async () => {
+  it("can create and change every other Pod, and the other labels of a member", async () => {
     const plain = await clientOf("plain");
     const other = await createPod({ by: plain, labels: { app: "web" } });
     await patch(plain, other, { metadata: { labels: { app: "api" } } }, "");
@@ -365,7 +365,7 @@ describe("somebody who may create and patch Pods", () => {
 });
 
 describe("ordinary work on the Pods of a group", () => {
-  it("goes on: labels, annotations and images by those who may, statuses by the kubelet", async () => {
+  it("is allowed: labels, annotations and images by authorized accounts, status by the kubelet", async () => {
     const { pod, agent } = await member();
     await annotate(agent, pod, { [EPOCH]: "1" });
     await patch(admin, pod, { metadata: { labels: { team: "a" }, annotations: { note: "b" } } }, "");
@@ -379,7 +379,7 @@ describe("ordinary work on the Pods of a group", () => {
     expect(readAnnotations(stored)).toMatchObject({ [EPOCH]: "1", note: "b" });
   });
 
-  it("goes on: a real Job creates Pods, counts them and takes its finalizer off", async () => {
+  it("is allowed: a real Job creates Pods, counts them and removes its finalizer", async () => {
     const body = {
       apiVersion: "batch/v1",
       kind: "Job",
@@ -421,7 +421,7 @@ describe("ordinary work on the Pods of a group", () => {
     );
   });
 
-  it("lets a finalizer be removed with a JSON patch by whoever may patch Pods", async () => {
+  it("is allowed: removing a finalizer with a JSON patch", async () => {
     const pod = await createPod();
     await patch(admin, pod, { metadata: { finalizers: ["example.com/held"] } }, "");
     const body = [{ op: "remove", path: "/metadata/finalizers" }];
@@ -451,7 +451,7 @@ describe("the manifests", () => {
     );
   });
 
-  it("compose into one install, in which every reference to another object holds", async () => {
+  it("compose into one installation in which every reference resolves", async () => {
     const rendered = await cluster.kubectl(["kustomize", "manifests/default"]);
     const objects = parseAllDocuments(rendered).map((document) => asMap(document.toJS()));
     const names = objects.map(({ kind, metadata }) => `${kind} ${asMap(metadata)["name"]}`);
@@ -460,13 +460,14 @@ describe("the manifests", () => {
     expect(missing).toEqual([]);
   });
 
-  it("sort the agents' requests into their own priority level", async () => {
+  it("assign the agents' requests to their own priority level", async () => {
     const { pod, agent } = await member();
     await annotate(agent, pod, { [EPOCH]: "1" });
     const metrics = await cluster.kubectl(["get", "--raw", "/metrics"]);
-    expect(metrics).toMatch(
-      /apiserver_flowcontrol_dispatched_requests_total\{flow_schema="reprise-agents",priority_level="reprise-agents"\} [1-9]/,
-    );
+    const dispatched = "apiserver_flowcontrol_dispatched_requests_total";
+    const labels = `{flow_schema="reprise-agents",priority_level="reprise-agents"}`;
+    const [, count] = metrics.split(`\n${dispatched}${labels} `);
+    expect(count).toMatch(/^[1-9]/);
     const schema = await admin.request("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/reprise-agents");
     const conditions = asList(asMap(schema["status"])["conditions"]);
     expect(conditions).toContainEqual(expect.objectContaining({ type: "Dangling", status: "False" }));

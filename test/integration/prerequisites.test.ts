@@ -1,5 +1,5 @@
-// What a cluster may lack, on real API servers: it is found, told by the controller, and keeps the webhook from injecting what
-// would silently not work.
+// Missing prerequisites on real API servers: the controller reports them, and the webhook does not inject what could
+// not work.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -36,7 +36,7 @@ function jobSetDefinition(): Definition {
   return document?.toJS() as Definition;
 }
 
-/** JobSet's CRD as it was before 0.10: without the field that tells when a Pod restarts in place. */
+/** JobSet's CRD before 0.10, without the field for in-place restarts. */
 function olderDefinition(): Definition {
   const older = jobSetDefinition();
   for (const { schema } of older.spec.versions) dropField(schema.openAPIV3Schema, "restartPolicyRules");
@@ -71,7 +71,7 @@ describe("a Kubernetes that behaves like 1.35", () => {
     await cluster?.stop();
   });
 
-  it("is too old", async () => {
+  it("is reported as too old", async () => {
     expect(await lacksOf(client)).toContain("kubernetes-too-old");
   });
 });
@@ -112,7 +112,7 @@ describe("a cluster with the newest Kubernetes", () => {
     return `${answer.status} ${await answer.text()}`;
   };
 
-  it("lacks JobSet, and the controller says so until it is there", async () => {
+  it("without JobSet: the controller reports it until JobSet is installed", async () => {
     expect(await lacksOf(client)).toEqual(["jobset-missing"]);
     await vi.waitFor(
       async () => expect(await readyz()).toMatch(/^503 (.*\n)*.*install JobSet 0\.10 or newer/),
@@ -120,7 +120,7 @@ describe("a cluster with the newest Kubernetes", () => {
     );
   });
 
-  it("drops fields with an older JobSet, which leaves a JobSet plain and tells its owner", async () => {
+  it("with an older JobSet that drops fields: a JobSet stays plain, with a warning", async () => {
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input: stringify(olderDefinition()) });
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual(["jobset-prunes-fields"]), PATIENCE);
     await vi.waitFor(async () => expect(await readyz()).toMatch(/^503 .*would drop it; upgrade JobSet/), PATIENCE);
@@ -138,7 +138,7 @@ describe("a cluster with the newest Kubernetes", () => {
     expect(metrics).toMatch(/outcome="skipped",reason="jobset-prunes-fields"} 1$/m);
   });
 
-  it("lacks nothing with a new JobSet, which both notice by themselves", async () => {
+  it("with a new JobSet: webhook and controller notice it by themselves", async () => {
     await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual([]), PATIENCE);
     await vi.waitFor(async () => expect(await readyz()).toBe("200 leading\n"), PATIENCE);
@@ -146,8 +146,8 @@ describe("a cluster with the newest Kubernetes", () => {
     expect((await dryRun()).warnings).not.toContain("not injected");
   });
 
-  it("lacks cert-manager when nobody has told the API server whom to trust", async () => {
-    // As the manifests have it, before cert-manager has written into it.
+  it("without cert-manager: a webhook configuration without CA bundle is reported", async () => {
+    // As in the manifests, before cert-manager injects the CA bundle.
     await cluster.kubectl(["delete", "mutatingwebhookconfiguration", "reprise-webhook"]);
     await cluster.kubectl(["apply", "-f", "manifests/webhook/mutating.yaml"]);
     const prerequisites = new Prerequisites({ client, log, webhookConfiguration: "reprise-webhook" });

@@ -1,4 +1,4 @@
-// Builds what the integration tests run against before the first of them starts, so that no test's time limit pays for it.
+// Builds the control plane before the first integration test, so that no test's time limit includes the build.
 import { ensureBinaries } from "../cluster/binaries.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 

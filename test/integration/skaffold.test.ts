@@ -1,4 +1,4 @@
-// skaffold.yaml by skaffold's own words: the JSON schema of its module, which is downloaded once and kept in the cache.
+// Validates skaffold.yaml with the JSON schema of skaffold's module, which is downloaded once and cached.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -30,21 +30,21 @@ function schemaFor(apiVersion: string): object {
   return JSON.parse(readFileSync(file, "utf8"));
 }
 
-// The schema names things that only its documentation reads.
+// The schema has keywords that only its documentation uses.
 const ajv = new Ajv({ strict: false, allErrors: true });
 const isValid = ajv.compile(schemaFor(String(config["apiVersion"])));
 
-it("is a configuration that skaffold takes", () => {
+it("skaffold.yaml matches skaffold's schema", () => {
   isValid(config);
   expect(isValid.errors).toBeNull();
 });
 
-it("would not be, with a field that skaffold does not know", () => {
+it("the schema rejects a field that skaffold does not know", () => {
   expect(isValid({ ...config, buidl: {} })).toBe(false);
   expect(isValid({ ...config, build: { artifacts: [{ docker: {} }] } })).toBe(false);
 });
 
-it("deploys a folder whose Deployments run the image that it builds", async () => {
+it("skaffold.yaml deploys Deployments that run the image it builds", async () => {
   const [artifact] = asList(asMap(config["build"])["artifacts"]).map(asMap);
   const [folder] = asList(asMap(asMap(config["manifests"])["kustomize"])["paths"]);
   const binaries = await ensureBinaries(["kubernetes"], terminalProgress());

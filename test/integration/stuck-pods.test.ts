@@ -1,5 +1,6 @@
-// Freeing stuck Pods on a real API server, with the rights that the manifests give: what happens when the controller is killed between
-// its two writes, or the cluster changes between its look and its act. There are no kubelets: a Pod on a node stays Terminating.
+// Freeing stuck Pods on a real API server, with the permissions from the manifests: a controller that is killed between
+// its two writes, and a cluster that changes between check and write. Without kubelets a Pod on a node stays
+// Terminating.
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createStuckPodsMetrics } from "../../controller/shell/stuck-pods/metrics.ts";
@@ -24,7 +25,7 @@ const TAINTS = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute", ti
 
 let plane: ControlPlane;
 let admin: KubeClient;
-/** With the controller's own rights. */
+/** With the controller's own permissions. */
 let client: KubeClient;
 
 beforeAll(async () => {
@@ -62,7 +63,7 @@ afterEach(async () => {
   await admin.request("DELETE", `${NODES}/${NODE}`);
 });
 
-test("a stuck Pod is marked, told about, and deleted, with the rights of the manifests", async () => {
+test("a stuck Pod gets a condition and an Event and is deleted, with the permissions of the manifests", async () => {
   const { uid } = await stuckPod("p");
   const rescue = new Observed();
   await rescue.until(async () => (await podNow("p")) === undefined);
@@ -71,7 +72,7 @@ test("a stuck Pod is marked, told about, and deleted, with the rights of the man
   expect(await rescue.metric("reprise_controller_stuck_pods_freed_total")).toBe(1);
 });
 
-test("killed between its two writes, the next controller deletes the Pod and does not mark it again", async () => {
+test("after a controller is killed between its two writes, the next one only deletes the Pod", async () => {
   await stuckPod("p");
   const killed = new Observed({ after: async (method) => void (method === "PATCH" && term.abort()) });
   await killed.until(async () => (await podNow("p"))?.phase === "Failed");
@@ -97,7 +98,7 @@ test("a Pod that a finalizer keeps is not freed twice", async () => {
   });
 });
 
-test("a node that is back, though the watch has not shown it yet, keeps its Pods", async () => {
+test("a node that is back keeps its Pods, even before the watch shows it", async () => {
   await stuckPod("p");
   await admin.request("PATCH", `${NODES}/${NODE}`, { body: { spec: { taints: null } }, contentType: MERGE_PATCH });
   const rescue = new Observed();
@@ -105,7 +106,7 @@ test("a node that is back, though the watch has not shown it yet, keeps its Pods
   expect(rescue.writes).toEqual([]);
 });
 
-test("consent that is withdrawn between the look and the act is respected", async () => {
+test("consent that is withdrawn between check and write is respected", async () => {
   await stuckPod("p");
   let isWithdrawn = false;
   const rescue = new Observed({
@@ -118,20 +119,20 @@ test("consent that is withdrawn between the look and the act is respected", asyn
   });
   await rescue.until(async () => isWithdrawn);
   await rescue.looks(2);
-  // Refused, because the Pod had changed.
+  // A conflict, because the Pod has changed.
   expect(rescue.writes).toEqual(["PATCH"]);
   expect(await podNow("p")).toMatchObject({ phase: "Pending", deletion: { graceSeconds: 30 } });
   expect(await rescue.metric("reprise_controller_stuck_pods_left_total", { reason: "NoConsent" })).toBe(1);
 });
 
-test("a Pod that cannot be freed does not keep the others of its node stuck", async () => {
+test("a Pod that cannot be freed does not block the others on its node", async () => {
   await stuckPod("a");
   await stuckPod("b");
   let changes = 0;
   const rescue = new Observed({
     before: async (_, path) => {
       if (path !== `${PODS}/a/status`) return;
-      // It changes all the time, so that every judgement of it is out of date.
+      // It changes all the time, so that every check is out of date.
       changes += 1;
       const body = { metadata: { annotations: { changes: String(changes) } } };
       await admin.request("PATCH", `${PODS}/a`, { body, contentType: MERGE_PATCH });
@@ -141,7 +142,7 @@ test("a Pod that cannot be freed does not keep the others of its node stuck", as
   expect(await podNow("a")).toMatchObject({ phase: "Pending", conditions: [] });
 });
 
-test("another Pod that has taken the name meanwhile is not deleted", async () => {
+test("another Pod that took the name is not deleted", async () => {
   await stuckPod("p");
   let successor: Pod | undefined;
   const rescue = new Observed({
@@ -157,7 +158,7 @@ test("another Pod that has taken the name meanwhile is not deleted", async () =>
   expect((await podNow("p"))?.deletion).toBeUndefined();
 });
 
-test("a replica that does not lead asks and writes nothing", async () => {
+test("a standby sends no request", async () => {
   await stuckPod("p");
   const rescue = new Observed({ leads: false });
   rescue.rescue.nodeChanged(NODE);
@@ -166,7 +167,7 @@ test("a replica that does not lead asks and writes nothing", async () => {
   expect([rescue.lists, rescue.writes]).toEqual([0, []]);
 });
 
-test("nothing is asked or written while the brake holds; when it lets go the Pod is freed", async () => {
+test("no request is sent while the brake holds; the Pod is freed when it releases", async () => {
   await stuckPod("p");
   around.forgetNode("other", 0);
   const rescue = new Observed();
@@ -182,12 +183,12 @@ test("nothing is asked or written while the brake holds; when it lets go the Pod
 
 interface Interference {
   readonly leads?: boolean;
-  /** Happens in the cluster right before or after a write of the controller. */
+  /** A change in the cluster right before or after a write of the controller. */
   readonly before?: (method: string, path: string) => Promise<void>;
   readonly after?: (method: string) => Promise<void>;
 }
 
-/** The real thing, with everything that it asks and tells written down. */
+/** The real rescue, with all its requests and Events recorded. */
 class Observed {
   readonly writes: string[] = [];
   readonly told: Occurrence[] = [];
@@ -201,7 +202,7 @@ class Observed {
         if (path === "/api/v1/pods") this.lists += 1;
         if (method === "GET") return await client.request(method, path, options);
         await before?.(method, path);
-        // What is not sent is no write.
+        // Only what is sent counts.
         options.signal.throwIfAborted();
         this.writes.push(method);
         const answer = await client.request(method, path, options);
@@ -215,7 +216,7 @@ class Observed {
       record: (occurrence) => this.told.push(occurrence),
       metrics: createStuckPodsMetrics(this.#registry, around),
       log: createLogger({ level: "error", pretty: false }),
-      // Ahead of the grace periods, instead of a test that waits for them.
+      // A clock ahead of the grace periods, so that the test need not wait.
       now: () => Date.now() + 60_000,
     });
     if (leads) this.rescue.lead(term.signal);
@@ -225,7 +226,7 @@ class Observed {
     await vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 20_000, interval: 50 });
   }
 
-  /** Waits until it has looked as many times more. */
+  /** Waits until it has checked this many more times. */
   async looks(times: number): Promise<void> {
     const before = this.lists;
     await this.until(async () => this.lists >= before + times);
@@ -246,7 +247,7 @@ async function createPod(name: string, metadata: Readonly<Record<string, unknown
   return readPod(await admin.request("POST", PODS, { body: { metadata: { name, annotations, ...metadata }, spec } }));
 }
 
-/** Terminating for longer than its grace period, as the controller's clock says. */
+/** Terminating for longer than its grace period, by the controller's clock. */
 async function stuckPod(name: string, metadata: Readonly<Record<string, unknown>> = {}): Promise<Pod> {
   await createPod(name, metadata);
   await admin.request("DELETE", `${PODS}/${name}`, { body: { gracePeriodSeconds: 30 } });

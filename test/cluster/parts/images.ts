@@ -1,4 +1,4 @@
-// The images the cluster's own Pods run, made from the binaries in the cache and kept beside them.
+// The images of the cluster's own Pods, built from the binaries in the cache and kept beside them.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Binaries, cacheFolder } from "../binaries.ts";
@@ -6,10 +6,10 @@ import { type ImageRecipe, writeImage } from "../image.ts";
 import { PAUSE_IMAGE } from "../node.ts";
 import { cacheKey, type ToolGroupName } from "../tool-groups.ts";
 
-/** What `runAsNonRoot` accepts and distroless images use. */
+/** The user of distroless images. */
 const NON_ROOT = "65532";
 
-/** A shell and small tools for test workloads; refer to it as local/busybox:1. */
+/** A shell and small tools for test workloads, which refer to it as local/busybox:1. */
 const BUSYBOX_IMAGE = "docker.io/local/busybox:1";
 const BUSYBOX_COMMANDS = [
   "sh",
@@ -28,7 +28,7 @@ const BUSYBOX_COMMANDS = [
   "rm",
 ];
 
-/** Returns the path of the image's archive, made when it is not in the cache yet. */
+/** Returns the path of the image's archive. Builds it if the cache does not contain it. */
 export function pauseArchive(binaries: Binaries): string {
   const init = binaries("init", "reprise-cluster-init");
   return archive("init", {

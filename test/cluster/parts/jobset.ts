@@ -1,5 +1,5 @@
-// JobSet as its own kustomization installs it: in a Pod, behind a Service, with its webhooks. What differs is where the
-// image comes from, and certificates that exist from the start, so that nobody waits for a Secret to reach the Pod.
+// JobSet as its own kustomization installs it: in a Pod, with its webhooks behind a Service. Only the image differs,
+// and the certificates exist from the start, so that no Pod waits for its Secret.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
@@ -13,12 +13,12 @@ import { terminalProgress } from "../progress.ts";
 import { moduleVersion } from "../tool-groups.ts";
 import { programArchive } from "./images.ts";
 
-const IMAGE = `docker.io/local/jobset:${moduleVersion("jobset", "sigs.k8s.io/jobset")}`;
+const IMAGE = `docker.io/local/jobset:${moduleVersion("cluster", "sigs.k8s.io/jobset")}`;
 const NAMESPACE = "jobset-system";
 const SERVICE = "jobset-webhook-service";
 
 export interface JobSetOptions {
-  /** Turns upstream's alpha of in-place restart on. */
+  /** Enables JobSet's own alpha feature InPlaceRestart. */
   readonly upstreamInPlace: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function installJobSet(kubectl: Kubectl, options: JobSetOptions): P
   await apply(kubectl, manifests);
 }
 
-/** JobSet's manager as a process beside a control plane without nodes: the same program, CRD and webhooks, by URL. */
+/** Runs JobSet's manager as a process for a control plane without nodes. The webhooks are registered by URL. */
 export async function runJobSet(controlPlane: ControlPlane, options: JobSetOptions): Promise<void> {
   const { kubectl } = controlPlane;
   const binaries = await ensureBinaries(["jobset"], terminalProgress());
@@ -75,7 +75,7 @@ export async function runJobSet(controlPlane: ControlPlane, options: JobSetOptio
   );
   await waitUntilReady(manager, 60_000, async () => {
     if (!(await fetch(`http://127.0.0.1:${healthPort}/readyz`)).ok) return false;
-    // It calls itself ready as soon as it listens, and adds the paths of its webhooks a moment later.
+    // The manager reports ready when it listens, and registers the webhook paths a moment later.
     const statuses = await Promise.all(urls.map((url) => httpsStatus(url, { ca: authority.cert })));
     return !statuses.includes(404);
   });
