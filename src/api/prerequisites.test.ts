@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type ClusterFacts, judgeCluster } from "./prerequisites.ts";
 
-/** The part of an OpenAPI document that matters, as the API server publishes a CRD: everything spelled out in place. */
+/** The relevant part of an OpenAPI document. The API server publishes CRDs without references. */
 function jobSetApi({ container = {}, job = {} }: { container?: object; job?: object } = {}): unknown {
   const containers = { type: "array", items: { properties: { name: {}, ...container } } };
   const podTemplate = { properties: { spec: { properties: { containers, initContainers: containers } } } };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError } from "../errors.ts";
 import { defaultConfig, parseConfig } from "./config.ts";
 
-/** The lines a user would read for a broken file. */
+/** The error lines for an invalid file. */
 function problemsOf(text: string): string[] {
   try {
     parseConfig(text, "reprise.yaml");

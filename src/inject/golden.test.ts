@@ -1,4 +1,4 @@
-// Every injected shape as a pair of files. After a wanted change: UPDATE_GOLDEN=1, and read the difference.
+// Every injected shape as a pair of files. After an intended change: UPDATE_GOLDEN=1, and read the difference.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ function read(file: string): string {
   return readFileSync(new URL(file, FOLDER), "utf8");
 }
 
-/** The object as a file, with its warnings in front. A release must not change every file, so it has no number. */
+/** The object as YAML after its warnings. The version is masked, so that a release does not change every file. */
 function render(object: unknown, warnings: readonly Finding[]): string {
   const comments = warnings.map((warning) => `# warning: ${findingText(warning)}\n`).join("");
   return comments + stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }).replaceAll(VERSION, "VERSION");

@@ -19,7 +19,7 @@ function soon<T>(work: () => T): T {
   return result;
 }
 
-/** Deeper than a copy by structuredClone or JSON.stringify survives, so it goes in as text. */
+/** Built as text: structuredClone and JSON.stringify cannot copy an object this deep. */
 function withDeepValues(builder: JobSetBuilder, open: string, close: string): JsonObject {
   const deep = `${open.repeat(50_000)}1${close.repeat(50_000)}`;
   return JSON.parse(JSON.stringify(builder.build()).replaceAll('"DEEP"', deep));

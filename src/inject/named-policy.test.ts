@@ -1,4 +1,4 @@
-// A failure policy is looked up once, when the JobSet is created. What it said then stays with the JobSet.
+// A failure policy is looked up once, when the JobSet is created. The JobSet keeps the codes of that moment.
 import { describe, expect, it } from "vitest";
 import {
   at,

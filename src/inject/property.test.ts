@@ -8,7 +8,7 @@ import { RandomJobSet } from "../../test/builders/random-jobset.ts";
 import { ANNOTATION } from "../api/names.ts";
 import type { Json, JsonObject } from "../json/types.ts";
 
-/** Seconds of work on a busy machine; none of it waits. */
+/** CPU-bound: takes seconds on a busy machine. */
 const TIMEOUT_MS = 30_000;
 
 describe("injection", { timeout: TIMEOUT_MS }, () => {
@@ -74,7 +74,7 @@ function pathsOf(value: Json, path: Path = []): Path[] {
   return [...(path.length === 0 ? [] : [path]), ...items.flatMap(([key, item]) => pathsOf(item, [...path, key]))];
 }
 
-/** Sets the value where the path still leads somewhere. */
+/** Sets the value if the path still exists. */
 function put(object: JsonObject, path: Path, value: Json): void {
   let parent: Json | undefined = object;
   for (const key of path.slice(0, -1)) {

@@ -1,4 +1,4 @@
-// The API server calls again when another webhook changed the object after us, and users copy injected JobSets.
+// The API server calls the webhook again after another webhook changed the object, and users copy injected JobSets.
 import { describe, expect, it } from "vitest";
 import {
   at,

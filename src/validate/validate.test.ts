@@ -139,7 +139,7 @@ describe("an update", () => {
 });
 
 describe("the result of injection", () => {
-  /** About values that injection passes on as they are. They are the user's, and nothing that injection did. */
+  /** Rules about values of the user that injection does not change. */
   const USERS = ["max-restarts", "escalate-after", "force-delete", "value-limit", "token-private"];
 
   test("is never rejected for the additions, for any JobSet", SLOW, () => {

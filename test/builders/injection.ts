@@ -1,4 +1,4 @@
-// Runs the injection core on JobSets of the builders, and reads what it made.
+// Runs the injection core on JobSets of the builders and reads the result.
 import { type Finding, findingText, type InjectionOutcome } from "../../src/api/admission.ts";
 import { defaultConfig } from "../../src/config/config.ts";
 import { inject } from "../../src/inject/inject.ts";
@@ -16,7 +16,7 @@ export const settings: InjectionSettings = {
   restartExitCode: 88,
 };
 
-/** Those that every install has. */
+/** The policies of the default config. */
 export const policies: PolicyLookup = createPolicyLookup({ configured: defaultConfig.failurePolicies });
 
 export function create(object: JsonObject, config: InjectionSettings = settings, known = policies): InjectionOutcome {
@@ -32,7 +32,7 @@ export function update(
   return inject({ operation: "UPDATE", namespace: "default", object, oldObject, config, policies: known });
 }
 
-/** The injected object; fails the test when there is none, with the reason. */
+/** The injected object. Fails the test with the reason if there is none. */
 export function injected(outcome: InjectionOutcome): JsonObject {
   if (outcome.kind === "injected") return outcome.object;
   throw new Error(`not injected: ${JSON.stringify(outcome)}`);

@@ -1,4 +1,4 @@
-// What must hold for every object that injection is given, however odd. Each check throws with what it saw.
+// Invariants of injection for any object. Each check throws with what it found.
 import { deepStrictEqual } from "node:assert/strict";
 import jsonPatch from "fast-json-patch";
 import type { InjectionOutcome } from "../../src/api/admission.ts";
@@ -7,7 +7,7 @@ import { createPatch } from "../../src/json/patch.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";
 import { create, update } from "./injection.ts";
 
-/** Fields whose value injection may replace; everything else that a user wrote must still be there. */
+/** Fields that injection may replace. Everything else that the user wrote must stay. */
 const REPLACED: ReadonlySet<string> = new Set([
   "backoffLimit",
   "backoffLimitPerIndex",
@@ -18,7 +18,7 @@ const REPLACED: ReadonlySet<string> = new Set([
   LABEL.injected,
 ]);
 
-/** `storable`: without fields of a wrong type, which no API server stores. */
+/** `storable`: has no field of a wrong type, which the API server would reject. */
 export function checkInvariants(object: JsonObject, storable: boolean): InjectionOutcome {
   const outcome = create(deepFrozen(object));
   if (outcome.kind !== "injected") return outcome;
@@ -48,14 +48,14 @@ export function checkPatch(object: JsonObject, outcome: InjectionOutcome): void 
   deepStrictEqual(made, structuredClone(outcome.object));
 }
 
-/** A copy of an injected object: its old parts are rightly taken out. */
+/** A copy of an injected object: its old additions may be removed. */
 function isCopy(object: JsonObject): boolean {
   const text = JSON.stringify(object);
   return text.includes(ANNOTATION.status) || text.includes(AGENT.container);
 }
 
 function survives(before: Json, after: Json | undefined): boolean {
-  // Injection may put something where there was nothing, but null itself is nothing.
+  // Injection may set a field that was not set, and null means not set.
   if (before === null) return true;
   if (typeof before !== "object") return before === after;
   if (typeof after !== "object" || after === null) return false;

@@ -1,11 +1,11 @@
-// Plain JobSets for tests, said in a line: jobSet("train").replicatedJob("workers", { pods: 4 }).build()
+// Builds plain JobSets for tests: jobSet("train").replicatedJob("workers", { pods: 4 }).build()
 
 import { JOBSET } from "../../src/api/names.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";
 
 export interface ReplicatedJobParts {
   readonly replicas?: number;
-  /** Completions and parallelism at once; left out means that the user wrote neither. */
+  /** Sets both completions and parallelism. Without it neither is set. */
   readonly pods?: number;
   readonly dependsOn?: readonly { readonly name: string; readonly status: "Ready" | "Complete" }[];
   /** More fields of the Job's spec. */
@@ -18,7 +18,7 @@ export interface ReplicatedJobParts {
   readonly initContainers?: readonly JsonObject[];
 }
 
-/** A container with an image and whatever else is given. */
+/** A container with an image and the given fields. */
 export function container(name: string, fields: JsonObject = {}): JsonObject {
   return { name, image: `registry.example/${name}:1`, ...fields };
 }
@@ -85,7 +85,7 @@ export class JobSetBuilder {
     return this;
   }
 
-  /** A fresh object each time, with nothing shared: as if it came off the wire. */
+  /** A new object each time that shares nothing, like a parsed request. */
   build(): JsonObject {
     const { metadata, annotations, labels } = {
       metadata: this.#metadata,

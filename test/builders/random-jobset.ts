@@ -1,10 +1,10 @@
-// JobSets at random, from a seed: mostly well formed, with junk, nulls, hostile keys and fields of the future mixed in.
+// Random JobSets from a seed: mostly well-formed, mixed with junk, nulls, hostile keys and unknown fields.
 
 import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../src/api/names.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../src/policy/compile.ts";
 
-/** Numbers in [0, 1) that a seed determines (mulberry32). */
+/** Numbers in [0, 1) from a seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -33,16 +33,16 @@ const QUANTITIES: readonly Json[] = ["1", 1, "1000m", "0.5", "0", "1Gi", "-1", "
 
 export class RandomJobSet {
   readonly #random: () => number;
-  /** How often a value is junk instead of what belongs there. */
+  /** Probability that a value is junk. */
   readonly #junkiness: number;
 
   constructor(seed: number) {
     this.#random = seeded(seed);
-    // Half of all objects are well formed, so that the deep paths are reached too.
+    // Half of all objects are well-formed, so that tests also reach the deep paths.
     this.#junkiness = this.#random() < 0.5 ? 0 : this.#random() * 0.1;
   }
 
-  /** Whether everything in it has the type that the schema asks for. */
+  /** Whether every field has the type of the schema. */
   get storable(): boolean {
     return this.#junkiness === 0;
   }
@@ -201,7 +201,7 @@ export class RandomJobSet {
     return annotations;
   }
 
-  /** Fields that no release of ours knows. */
+  /** Fields that no release of reprise knows. */
   #future(): JsonObject {
     return this.#chance(0.1)
       ? own(this.#pick(KEYS.slice(0, 3)), this.#junk(3), { fieldOfTheFuture: this.#junk(2) })
@@ -249,7 +249,7 @@ export class RandomJobSet {
   }
 }
 
-/** Defined, not assigned: JSON.parse too makes "__proto__" a field like any other. */
+/** Defined, not assigned: like JSON.parse, this makes "__proto__" an ordinary field. */
 function own(key: string, value: Json, object: JsonObject): JsonObject {
   return Object.defineProperty({ ...object }, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -35,7 +35,7 @@ export function stored(injected: JsonObject): JsonObject {
   return object;
 }
 
-/** The API server applies these to every request, so a client's plain file has them too when the webhook sees it. */
+/** The API server applies these to every request before it calls the webhook. */
 export function withCrdDefaults(object: JsonObject): JsonObject {
   const copy = structuredClone(object);
   const spec = objectAt(copy, "spec") ?? {};
@@ -51,7 +51,7 @@ function setDefault(object: JsonObject, key: string, value: Json): void {
   if (!Object.hasOwn(object, key)) object[key] = value;
 }
 
-/** As Go prints them; the ones that tests use. */
+/** Quantities as Go prints them, for those that tests use. */
 const CANONICAL: Readonly<Record<string, string>> = { "0.5": "500m", "1000m": "1", "1024Mi": "1Gi" };
 
 function respell(amounts: JsonObject): void {

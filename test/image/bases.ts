@@ -1,6 +1,6 @@
-// The images that the Dockerfile's stages start from, made of Debian packages: no registry is asked. The final one is like the
-// public "distroless" one: glibc, libstdc++ and no program at all. Packages are unpacked and never configured, so one for
-// another architecture can be made as well.
+// Builds the base images of the Dockerfile's stages from Debian packages, without a registry. The final one is like the
+// public "distroless" image: glibc, libstdc++ and no program. Packages are unpacked and never configured, so images for
+// another architecture can be built too.
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

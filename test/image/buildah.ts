@@ -25,11 +25,12 @@ export function imageExists(name: string): boolean {
   return buildah(["images", "--quiet", "--filter", `reference=${name}`]) !== "";
 }
 
-/** Layers on an overlay cost what changed; vfs, which copies the whole image for each, is for machines without overlays. */
+/** An overlay layer costs what changed. vfs copies the whole image for each layer, for machines without overlays. */
 function storageConfig(folder: string): string {
   const file = (driver: string) => join(folder, `${driver}.conf`);
   for (const driver of ["overlay", "vfs"]) {
-    const text = `[storage]\ndriver = "${driver}"\ngraphroot = "${folder}/${driver}"\nrunroot = "/run/reprise-buildah"\n`;
+    const roots = `graphroot = "${folder}/${driver}"\nrunroot = "/run/reprise-buildah"\n`;
+    const text = `[storage]\ndriver = "${driver}"\n${roots}`;
     writeFileSync(file(driver), text);
   }
   const env = { ...process.env, CONTAINERS_STORAGE_CONF: file("overlay") };

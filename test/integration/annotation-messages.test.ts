@@ -1,5 +1,5 @@
-// The webhook answers every mistake in an annotation with its own message: which annotation, what is wrong with the value,
-// and what to write instead. The tests compare what kubectl shows to the user.
+// The webhook answers every mistake in an annotation with its own message: which annotation, what is wrong with the
+// value, and what to write instead. The tests compare what kubectl shows to the user.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { container, jobSet } from "../builders/jobset.ts";
@@ -70,7 +70,8 @@ const DENIED: readonly Row[] = [
     ["SIGKILL", '"SIGKILL" is not an exit code or a range; use a value such as "137" or "40-50"'],
     [
       "1-255",
-      "the classes have 255 codes, and Kubernetes allows 254 besides 0 in one rule; leave at least one code for restarts in place",
+      "the classes have 255 codes, and Kubernetes allows 254 besides 0 in one rule; leave at least one code " +
+        "for restarts in place",
     ],
     [TOO_LONG, 'must be text of at most 1275 characters; use a value such as "40-50,137"'],
   ),
@@ -85,7 +86,8 @@ const DENIED: readonly Row[] = [
   [
     { [ANNOTATION.failExitCodes]: "40-50,137", [ANNOTATION.recreateExitCodes]: "48-52,137" },
     ANNOTATION.recreateExitCodes,
-    "48-50,137 is also in reprise.dev/fail-exit-codes, and a code belongs to only one class; remove it from one of them [exit-codes]",
+    "48-50,137 is also in reprise.dev/fail-exit-codes, and a code belongs to only one class; remove it from " +
+      "one of them [exit-codes]",
   ],
   ...of(
     ANNOTATION.failurePolicy,
@@ -93,38 +95,47 @@ const DENIED: readonly Row[] = [
     ["", 'names no failure policy; use a name such as "cuda-default", or remove the annotation'],
     [
       "cuda-defalt",
-      '"cuda-defalt" is not defined in ConfigMap reprise-failure-policies of namespace team or the config file; did you mean "cuda-default"?',
+      '"cuda-defalt" is not defined in ConfigMap reprise-failure-policies of namespace team or the config ' +
+        'file; did you mean "cuda-default"?',
     ],
     [
       "gentle",
-      '"gentle" is not defined in ConfigMap reprise-failure-policies of namespace team or the config file; use one of: beyond, broken, cuda-default, empty, mistyped',
+      '"gentle" is not defined in ConfigMap reprise-failure-policies of namespace team or the config file; ' +
+        "use one of: beyond, broken, cuda-default, empty, mistyped",
     ],
     [
       "beyond",
-      '"beyond" is not valid: in ConfigMap reprise-failure-policies of namespace team, key beyond, recreateExitCodes "80-300" goes beyond 255, the largest exit code; use codes from 1 to 255',
+      '"beyond" is not valid: in ConfigMap reprise-failure-policies of namespace team, key beyond, ' +
+        'recreateExitCodes "80-300" goes beyond 255, the largest exit code; use codes from 1 to 255',
     ],
     [
       "mistyped",
-      '"mistyped" is not valid: in ConfigMap reprise-failure-policies of namespace team, key mistyped, failExitcode is not a field of a failure policy; did you mean "failExitCodes"?',
+      '"mistyped" is not valid: in ConfigMap reprise-failure-policies of namespace team, key mistyped, ' +
+        'failExitcode is not a field of a failure policy; did you mean "failExitCodes"?',
     ],
     [
       "empty",
-      '"empty" is not valid: in ConfigMap reprise-failure-policies of namespace team, key empty, it has neither failExitCodes nor recreateExitCodes; use a field such as `recreateExitCodes: "80"`',
+      '"empty" is not valid: in ConfigMap reprise-failure-policies of namespace team, key empty, it has ' +
+        'neither failExitCodes nor recreateExitCodes; use a field such as `recreateExitCodes: "80"`',
     ],
     [
       "broken",
-      '"broken" is not valid: in ConfigMap reprise-failure-policies of namespace team, key broken, it is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]; use a field such as `recreateExitCodes: "80"`',
+      '"broken" is not valid: in ConfigMap reprise-failure-policies of namespace team, key broken, it is not ' +
+        "valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]; use a " +
+        'field such as `recreateExitCodes: "80"`',
     ],
   ),
   [
     { [ANNOTATION.failurePolicy]: "cuda-default", [ANNOTATION.failExitCodes]: "79-81" },
     ANNOTATION.failExitCodes,
-    '80 is in the recreate class of failure policy "cuda-default", and a code belongs to only one class; remove it here, or remove reprise.dev/failure-policy and list all codes in annotations [failure-policy]',
+    '80 is in the recreate class of failure policy "cuda-default", and a code belongs to only one class; ' +
+      "remove it here, or remove reprise.dev/failure-policy and list all codes in annotations [failure-policy]",
   ],
   [
     { [ANNOTATION.failurePolicy]: "cuda-default", [ANNOTATION.recreateExitCodes]: "78" },
     ANNOTATION.recreateExitCodes,
-    '78 is in the fail class of failure policy "cuda-default", and a code belongs to only one class; remove it here, or remove reprise.dev/failure-policy and list all codes in annotations [failure-policy]',
+    '78 is in the fail class of failure policy "cuda-default", and a code belongs to only one class; remove ' +
+      "it here, or remove reprise.dev/failure-policy and list all codes in annotations [failure-policy]",
   ],
   ...of(
     ANNOTATION.maxRestarts,
@@ -145,11 +156,13 @@ const DENIED: readonly Row[] = [
     "on-partial-success",
     [
       "restart",
-      '"restart" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not restart); use a value such as "recreate"',
+      '"restart" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not ' +
+        'restart); use a value such as "recreate"',
     ],
     [
       "Continue",
-      '"Continue" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not restart); use a value such as "recreate"',
+      '"Continue" is not "recreate" (JobSet recreates all Jobs) or "continue" (Pods that succeeded do not ' +
+        'restart); use a value such as "recreate"',
     ],
   ),
   ...of(

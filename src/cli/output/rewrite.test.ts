@@ -24,7 +24,7 @@ it("rewriting changes only what injection changed: comments, order, quotes, octa
     object["added"] = { on: "on", value: "yes" };
   });
   const end = 'added:\n    "on": "on"\n    value: "yes"\n';
-  // A comment at the very end is set apart from what was added before it.
+  // A blank line separates a comment at the end from the addition before it.
   expect(added.replace(end, "")).toBe(text.replace("\n# end", "\n\n# end"));
   expect(added).toContain(end);
 });

@@ -17,7 +17,7 @@ import { ANNOTATION, LABEL, MAX_INT32 } from "../../api/names.ts";
 import { createPatch } from "../../json/patch.ts";
 import type { JsonObject } from "../../json/types.ts";
 
-/** Shapes whose every injected part must come back. */
+/** JobSets whose additions must all survive an update. */
 const SHAPES: readonly [string, () => JobSetBuilder][] = [
   ["a minimal one", () => jobSet().replicatedJob("workers")],
   [
@@ -195,7 +195,7 @@ describe("an update", () => {
     const { podSpec } = templateOf(result);
     expect(podSpec).toMatchObject({ nodeSelector: { zone: "x" }, schedulingGates: [{ name: "g" }] });
     expect(podSpec["tolerations"]).toEqual([toleration, ...Object(templateOf(old).podSpec["tolerations"])]);
-    // Everything else is what JobSet compares, and equal.
+    // Everything else is compared by JobSet, and equal.
     const masked = (object: JsonObject) => {
       const { tolerations, nodeSelector, schedulingGates, ...rest } = templateOf(object).podSpec;
       return rest;

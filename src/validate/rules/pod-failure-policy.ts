@@ -58,7 +58,7 @@ function problemsOf({ path, action, onExitCodes, workers }: OwnRule, { fail, rec
   const lost = FAILURE_CODES.filter((code) => matches(code) && !reach.has(code));
   if (lost.length > 0 && (container === undefined || workers.includes(container))) {
     const message =
-      `workers that exit with ${formatCodes(lost)} restart in place and never reach this rule; to fail the JobSet ` +
+      `workers that exit with ${formatCodes(lost)} restart in place and never reach this rule; to fail the JobSet, ` +
       "list the codes in reprise.dev/fail-exit-codes, to replace the Pod in reprise.dev/recreate-exit-codes";
     problems.push({ path: `${path}.values`, message });
   }

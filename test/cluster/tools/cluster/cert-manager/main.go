@@ -1,5 +1,6 @@
 // Command cert-manager runs cert-manager's controller, webhook or cainjector. Upstream's own commands are in modules
-// that the Go proxy does not serve. This one leaves out the ACME, Vault and Venafi issuers and the cloud SDKs they need.
+// that the Go proxy does not serve. This one leaves out the ACME, Vault and Venafi
+// issuers and the cloud SDKs they need.
 package main
 
 import (
