@@ -1,11 +1,11 @@
 // The start of an epoch: the barrier is lifted for every Pod at once. Pure.
+import { countRestart } from "../escalation/count-restart.ts";
 import { stagesHeldAtSync } from "../group/startup-order.ts";
 import { timestamp } from "../status/conditions.ts";
 import { amendRecord, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
 import type { Context, Step } from "./rule.ts";
 
-/** The restart is counted here and not when the epoch ended: only now its cause is final. */
 export function liftBarrier(context: Context): Step | undefined {
   if (!isEveryPodBack(context)) return undefined;
   const { group, status, now } = context;
@@ -16,6 +16,6 @@ export function liftBarrier(context: Context): Step | undefined {
     record === undefined
       ? status
       : amendRecord(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
-  const restarts = status.restarts + (record?.counted === true ? 1 : 0);
-  return { status: { ...recorded, syncedEpoch: epoch, heldStages: stagesHeldAtSync(group), restarts }, notices: [] };
+  const next = { syncedEpoch: epoch, heldStages: stagesHeldAtSync(group), restarts: countRestart(status, record) };
+  return { status: { ...recorded, ...next }, notices: [] };
 }

@@ -165,7 +165,7 @@ function* forbiddenUses(program: ESTree.Program): Generator<Use> {
   }
 }
 
-/** Only as `Math.name`: passed on as a value, nobody can tell what is taken from it. */
+/** Only as `Math.name`: what is taken from a value that is passed on cannot be known. */
 function isPureMath(step: Step): boolean {
   const member = memberOf(step);
   return member !== undefined && member !== "random";

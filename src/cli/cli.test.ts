@@ -192,7 +192,7 @@ describe("reprise version --server", SLOW, () => {
   });
 });
 
-describe("an error that nobody foresaw", SLOW, () => {
+describe("an unexpected error", SLOW, () => {
   const before = `process.stdout.write = () => { throw new TypeError("out of\\n paper"); };`;
 
   it("is one line that says how to learn more", async () => {

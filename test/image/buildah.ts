@@ -1,4 +1,4 @@
-// buildah with a store of its own in the cache, so that nothing of it meets images that somebody keeps on this machine.
+// Runs buildah with its own store in the cache, apart from the images that the machine keeps.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -76,7 +76,7 @@ function forgetOldBuilds(): void {
   buildah(["rmi", "--prune"]);
 }
 
-/** An archive is loaded right after it was made or found; nobody waits for one this long. */
+/** An archive is loaded right after it was made or found; none is needed for longer. */
 const ARCHIVE_AGE_MS = 3_600_000;
 
 function forgetOldArchives(folder: string): void {
