@@ -1,11 +1,11 @@
 // Updates the generated parts of docs/.
 import { readFileSync, writeFileSync } from "node:fs";
 import { RULES } from "../controller/rules/chain.ts";
-import { withAnnotations } from "./annotation-reference.ts";
-import { withReference } from "./config-reference.ts";
-import { withFields } from "./crd-reference.ts";
-import { withOperations } from "./operations-reference.ts";
-import { withRules } from "./rules-reference.ts";
+import { withAnnotations } from "./docs/annotation-reference.ts";
+import { withReference } from "./docs/config-reference.ts";
+import { withFields } from "./docs/crd-reference.ts";
+import { withOperations } from "./docs/operations-reference.ts";
+import { withRules } from "./docs/rules-reference.ts";
 
 const PAGES: readonly (readonly [file: string, update: (page: string) => string | Promise<string>])[] = [
   ["docs/configuration.md", withReference],

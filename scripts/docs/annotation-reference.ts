@@ -1,6 +1,6 @@
 // Writes the tables in docs/annotations.md from the names and their texts.
-import { ANNOTATION_TEXTS, type AnnotationText, LABEL_TEXTS } from "../src/api/annotation-texts.ts";
-import { ANNOTATION, LABEL } from "../src/api/names.ts";
+import { ANNOTATION_TEXTS, type AnnotationText, LABEL_TEXTS } from "../../src/api/annotation-texts.ts";
+import { ANNOTATION, LABEL } from "../../src/api/names.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
 /** The page with its tables updated. */

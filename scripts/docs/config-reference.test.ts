@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { defaultConfig, parseConfig } from "../src/config/config.ts";
+import { defaultConfig, parseConfig } from "../../src/config/config.ts";
 import { withReference } from "./config-reference.ts";
 
 const page = readFileSync("docs/configuration.md", "utf8");

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ANNOTATION_TEXTS } from "../src/api/annotation-texts.ts";
-import { ANNOTATION } from "../src/api/names.ts";
-import { preview } from "../src/validate/preview.ts";
-import { policies, settings } from "../test/builders/injection.ts";
-import { container, jobSet } from "../test/builders/jobset.ts";
+import { ANNOTATION_TEXTS } from "../../src/api/annotation-texts.ts";
+import { ANNOTATION } from "../../src/api/names.ts";
+import { preview } from "../../src/validate/preview.ts";
+import { policies, settings } from "../../test/builders/injection.ts";
+import { container, jobSet } from "../../test/builders/jobset.ts";
 import { withAnnotations } from "./annotation-reference.ts";
 
 const page = readFileSync("docs/annotations.md", "utf8");

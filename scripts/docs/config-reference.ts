@@ -1,6 +1,6 @@
 // Writes the table of settings in docs/configuration.md from the schema.
-import { shapeAt } from "../src/config/config.ts";
-import { settingTexts } from "../src/config/config-schema.ts";
+import { shapeAt } from "../../src/config/config.ts";
+import { settingTexts } from "../../src/config/config-schema.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
 /** The page with its table updated. */

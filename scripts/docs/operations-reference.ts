@@ -1,11 +1,11 @@
 // Writes the tables of metrics and Events in docs/operations.md from what the programs register and record.
 import { Registry } from "prom-client";
-import { createControllerMetrics } from "../controller/shell/metrics.ts";
-import { createStuckPodsMetrics } from "../controller/shell/stuck-pods/metrics.ts";
-import { EVENT_TEXTS } from "../controller/status/event-reasons.ts";
-import { ObservedSurroundings } from "../controller/stuck-pods/surroundings.ts";
-import { defaultConfig } from "../src/config/config.ts";
-import { createWebhookMetrics } from "../src/webhook/metrics.ts";
+import { createControllerMetrics } from "../../controller/shell/metrics.ts";
+import { createStuckPodsMetrics } from "../../controller/shell/stuck-pods/metrics.ts";
+import { EVENT_TEXTS } from "../../controller/status/event-reasons.ts";
+import { ObservedSurroundings } from "../../controller/stuck-pods/surroundings.ts";
+import { defaultConfig } from "../../src/config/config.ts";
+import { createWebhookMetrics } from "../../src/webhook/metrics.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
 /** The page with its tables updated. */

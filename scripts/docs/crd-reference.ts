@@ -1,7 +1,7 @@
 // Writes the field reference in docs/inplacerestart.md from the CRD.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { asList, asMap, asText, type Fields } from "../src/json/fields.ts";
+import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
 const CRD = "manifests/crd/reprise.dev_inplacerestarts.yaml";

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { defaultConfig } from "../src/config/config.ts";
-import { isPolicyConfigMap, readPolicyTexts } from "../src/policy/config-map.ts";
-import { readDefinitionText } from "../src/policy/definition.ts";
+import { defaultConfig } from "../../src/config/config.ts";
+import { isPolicyConfigMap, readPolicyTexts } from "../../src/policy/config-map.ts";
+import { readDefinitionText } from "../../src/policy/definition.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 
 const page = readFileSync("docs/failure-policy.md", "utf8");
