@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,6 +20,7 @@ import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
 import { waitFor } from "../test/cluster/proc.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
+import { freePort } from "../test/free-port.ts";
 import { type Memory, memoryOf } from "./process-memory.ts";
 import { median } from "./quantile.ts";
 
@@ -269,15 +270,6 @@ function connectTo(address: NetConnectOpts): Promise<Socket | undefined> {
     const socket = connect(address, () => resolve(socket));
     socket.once("error", () => resolve(undefined));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
 }
 
 function report(ours: readonly Start[], theirs: readonly Start[]): void {

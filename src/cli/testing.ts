@@ -7,10 +7,16 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { bundleCli } from "../../scripts/bundle.ts";
 
-export interface CommandResult {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+interface Start {
+  readonly script?: string;
+  /** Code that runs first in the new process, for conditions that cannot be provoked from outside. */
+  readonly preload?: string;
 }
 
 export class BundledCli {
@@ -36,9 +42,15 @@ export class BundledCli {
     return name;
   }
 
-  async run(args: readonly string[], stdin = ""): Promise<CommandResult> {
-    const child = spawn(process.execPath, [join(this.folder, "reprise.js"), ...args], {
+  async run(
+    args: readonly string[],
+    stdin = "",
+    { script = "reprise.js", preload }: Start = {},
+  ): Promise<CommandResult> {
+    const flags = preload === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
+    const child = spawn(process.execPath, [...flags, join(this.folder, script), ...args], {
       cwd: this.folder,
+      // No KUBECONFIG and an empty home directory: results must not depend on the machine.
       env: { PATH: process.env["PATH"], HOME: this.folder },
     });
     // A command that fails before it reads closes stdin early.

@@ -1,8 +1,8 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
+import { freePort } from "../../test/free-port.ts";
 import { RepriseError } from "../errors.ts";
 import { ApiError } from "./api-error.ts";
 import { connect, MERGE_PATCH } from "./client.ts";
@@ -76,11 +76,7 @@ test("a response that is no Status is quoted in one line", async () => {
 });
 
 test("a server that does not listen is named in the error, with its cause", async () => {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => probe.once("listening", resolve));
-  const address = probe.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   await using server = await scriptedServer(() => {});
   const kubeconfig = join(server.folder, "refused");
   writeFileSync(

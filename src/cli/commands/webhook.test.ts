@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent } from "node:https";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { eventually } from "../../../test/eventually.ts";
+import { freePort } from "../../../test/free-port.ts";
 import { health, issue, post, reviewText, SecretVolume, startLoad } from "../../webhook/testing.ts";
 
 interface Command {
@@ -48,14 +48,6 @@ async function readiness(healthPort: number): Promise<number | undefined> {
     ({ status }) => status,
     () => undefined,
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 test("SIGTERM under load fails no request, and the process exits with code 0", async () => {
