@@ -9,6 +9,7 @@ import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { socketPath } from "../agent/barrier/gate-socket.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
+import { agentEnv } from "../test/builders/agent-env.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
 import { processesOf } from "../test/cluster/container.ts";
@@ -61,16 +62,7 @@ try {
     reprise: {
       image: imageName("bench"),
       command: [AGENT.binary],
-      env: {
-        [AGENT_ENV.namespace]: "default",
-        [AGENT_ENV.podName]: "any",
-        [AGENT_ENV.podUid]: "any",
-        [AGENT_ENV.jobSetName]: GROUP,
-        [AGENT_ENV.jobSetUid]: jobSetUid,
-        [AGENT_ENV.replicatedJob]: "workers",
-        [AGENT_ENV.restartExitCode]: "88",
-        [AGENT_ENV.protocol]: "jobset",
-      },
+      env: agentEnv({ podName: "any", podUid: "any", jobSetName: GROUP, jobSetUid, protocol: "jobset" }),
     },
     upstream: {
       image: UPSTREAM_IMAGE,

@@ -13,9 +13,10 @@ import { LIFTED, socketPath } from "../agent/barrier/gate-socket.ts";
 import { NodeApiClient } from "../agent/testing/node-api-client.ts";
 import { nativeArch } from "../scripts/architectures.ts";
 import { buildAgent } from "../scripts/build-agent.ts";
-import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
+import { AGENT, JOBSET } from "../src/api/names.ts";
 import { asMap } from "../src/json/fields.ts";
 import { lines } from "../src/kube/lines.ts";
+import { agentEnv } from "../test/builders/agent-env.ts";
 import { assetFolder, ensureBinaries } from "../test/cluster/binaries.ts";
 import { startControlPlane } from "../test/cluster/control-plane.ts";
 import { waitFor } from "../test/cluster/proc.ts";
@@ -85,16 +86,8 @@ const CONTENDERS = {
     question: "",
     yes: LIFTED,
     hook: AGENT.gateCommand,
-    env: ({ name, jobSetUid, podUid }) => ({
-      [AGENT_ENV.namespace]: "default",
-      [AGENT_ENV.podName]: name,
-      [AGENT_ENV.podUid]: podUid,
-      [AGENT_ENV.jobSetName]: name,
-      [AGENT_ENV.jobSetUid]: jobSetUid,
-      [AGENT_ENV.replicatedJob]: "workers",
-      [AGENT_ENV.restartExitCode]: "88",
-      [AGENT_ENV.protocol]: "jobset",
-    }),
+    env: ({ name, jobSetUid, podUid }) =>
+      agentEnv({ podName: name, podUid, jobSetName: name, jobSetUid, protocol: "jobset" }),
   },
   upstream: {
     program: binaries("jobset", "in-place-restart-agent"),

@@ -1,21 +1,16 @@
 // The CLI as users run it: a child process with its output and exit code.
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../test/free-port.ts";
 import { VERSION } from "../api/version.ts";
-import { BundledCli } from "./testing.ts";
+import { bundledCli, SLOW } from "./testing.ts";
 
-let cli: BundledCli;
+const cli = bundledCli();
 let files = 0;
 
 beforeAll(async () => {
-  cli = await BundledCli.build();
   await symlink(join(cli.folder, "reprise.js"), join(cli.folder, "kubectl-reprise"));
-}, 60_000);
-
-afterAll(async () => {
-  await cli.remove();
 });
 
 async function file(content: string): Promise<string> {
@@ -31,9 +26,6 @@ users: [{name: test, user: {token: secret-token}}]
 contexts: [{name: test, context: {cluster: test, user: test}}]
 `);
 }
-
-/** Each test starts processes, and the machine may be busy. */
-const SLOW = { timeout: 120_000 };
 
 const STACK = /^\s+at /m;
 

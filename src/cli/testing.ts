@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { afterAll, beforeAll } from "vitest";
 import { bundleCli } from "../../scripts/bundle.ts";
 
 interface CommandResult {
@@ -59,4 +60,27 @@ export class BundledCli {
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     return { code: Number(code), stdout, stderr };
   }
+}
+
+/** Each test starts processes, on a machine that may be busy with other tests. */
+export const SLOW = { timeout: 120_000 };
+
+/** One bundle for all tests of a file, removed after the last. */
+export function bundledCli(): Pick<BundledCli, "file" | "run"> & { readonly folder: string } {
+  let cli: BundledCli | undefined;
+  const built = () => {
+    if (cli === undefined) throw new Error("the bundle exists only while tests run");
+    return cli;
+  };
+  beforeAll(async () => {
+    cli = await BundledCli.build();
+  }, 60_000);
+  afterAll(() => cli?.remove());
+  return {
+    get folder() {
+      return built().folder;
+    },
+    file: (name, content) => built().file(name, content),
+    run: (...args) => built().run(...args),
+  };
 }

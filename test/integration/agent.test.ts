@@ -13,12 +13,12 @@ import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../../src/api/names.ts";
+import { agentEnv, RESTART_EXIT_CODE } from "../builders/agent-env.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 import { eventually } from "../eventually.ts";
 
-const RESTART_EXIT_CODE = 88;
 const SIGTERM_EXIT_CODE = 143;
 const ACCOUNT = "trainer";
 
@@ -90,7 +90,7 @@ let created = 0;
 
 async function createMember(overrides: Readonly<Record<string, string | undefined>> = {}): Promise<Member> {
   const name = overrides["name"] ?? `train-${++created}`;
-  const jobSetUid = overrides[AGENT_ENV.jobSetUid] ?? `00000000-0000-4000-8000-${String(created).padStart(12, "0")}`;
+  const jobSetUid = overrides["jobSetUid"] ?? `00000000-0000-4000-8000-${String(created).padStart(12, "0")}`;
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
@@ -109,15 +109,9 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
   const member = { name, jobSetUid, credentials, podUid };
   await renewToken(member, overrides["account"] ?? ACCOUNT);
   const { hostname, port: serverPort } = new URL(cluster.server);
-  const env: Record<string, string> = {
-    [AGENT_ENV.namespace]: "default",
-    [AGENT_ENV.podName]: name,
-    [AGENT_ENV.podUid]: podUid,
-    [AGENT_ENV.jobSetName]: name,
-    [AGENT_ENV.jobSetUid]: jobSetUid,
-    [AGENT_ENV.replicatedJob]: "workers",
-    [AGENT_ENV.restartExitCode]: String(RESTART_EXIT_CODE),
-    [AGENT_ENV.protocol]: overrides[AGENT_ENV.protocol] ?? "epoch",
+  const protocol = overrides["protocol"] === "jobset" ? "jobset" : "epoch";
+  const env = {
+    ...agentEnv({ podName: name, podUid, jobSetName: name, jobSetUid, protocol }),
     KUBERNETES_SERVICE_HOST: hostname,
     KUBERNETES_SERVICE_PORT: serverPort,
     CREDENTIALS_FOLDER: credentials,
@@ -306,7 +300,7 @@ describe.concurrent("the agent", () => {
     };
     await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(jobSet) });
     const jobSetUid = await cluster.kubectl(["get", "jobset", name, "-o", "jsonpath={.metadata.uid}"]);
-    const member = await createMember({ name, [AGENT_ENV.jobSetUid]: jobSetUid, [AGENT_ENV.protocol]: "jobset" });
+    const member = await createMember({ name, jobSetUid, protocol: "jobset" });
     await using agent = start(member);
     await eventually(async () => expect(await annotation(member, JOBSET.inPlaceRestartAttemptAnnotation)).toBe("0"));
     const lift = waitAtBarrier(member.podUid);

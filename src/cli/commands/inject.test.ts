@@ -2,25 +2,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import jsonPatch from "fast-json-patch";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { at, policies } from "../../../test/builders/injection.ts";
 import { defaultConfig } from "../../config/config.ts";
 import { inject } from "../../inject/inject.ts";
 import { createPatch, type PatchOperation } from "../../json/patch.ts";
 import type { JsonObject } from "../../json/types.ts";
-import { BundledCli } from "../testing.ts";
+import { bundledCli, SLOW } from "../testing.ts";
 
-let cli: BundledCli;
-
-beforeAll(async () => {
-  cli = await BundledCli.build();
-}, 60_000);
-
-afterAll(() => cli.remove());
-
-/** Each test starts processes, on a machine that may be busy with other tests. */
-const SLOW = { timeout: 120_000 };
+const cli = bundledCli();
 
 const CONFIG_MAP = "# kept   as it is\napiVersion: v1\nkind: ConfigMap   # odd\nmetadata: {name:   cm}\n";
 

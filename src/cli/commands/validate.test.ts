@@ -1,16 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BundledCli } from "../testing.ts";
+import { describe, expect, it } from "vitest";
+import { bundledCli, SLOW } from "../testing.ts";
 
-let cli: BundledCli;
-
-beforeAll(async () => {
-  cli = await BundledCli.build();
-}, 60_000);
-
-afterAll(() => cli.remove());
-
-/** Each test starts processes, on a machine that may be busy with other tests. */
-const SLOW = { timeout: 120_000 };
+const cli = bundledCli();
 
 const CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\n";
 
