@@ -300,6 +300,7 @@ it("restarts the group when a worker fails, counts it once, and records the caus
     {
       cause: { reason: "ContainerExited", pod: first.name, container: "train", exitCode: 3 },
       action: "RestartInPlace",
+      rule: "end-epoch",
       streak: { restarts: 1, slot: "failing-workers-0/0", failures: 1 },
       fromEpoch: 1,
       toEpoch: 2,

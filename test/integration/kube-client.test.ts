@@ -128,7 +128,7 @@ test("unknown credentials give an error that says what to do", async () => {
     code: "API_UNAUTHORIZED",
     status: 401,
   });
-  await expect(stranger.request("GET", "/api/v1/nodes")).rejects.toThrow(/renew the token/);
+  await expect(stranger.request("GET", "/api/v1/nodes")).rejects.toThrow(/renew this user's token/);
   await stranger.close();
 });
 
