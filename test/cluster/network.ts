@@ -7,13 +7,19 @@ import type { Slot } from "./slot.ts";
 
 const BRIDGE = "nodes";
 
+/**
+ * Locally administered, and fixed. Otherwise a bridge takes the lowest MAC of its ports: when a node joins it may change,
+ * and connections of the nodes before it hang until their neighbor entries expire (45 s for a kubelet).
+ */
+const BRIDGE_MAC = "02:00:00:00:00:01";
+
 /** Connects the host and the cluster by one veth pair. The host's routes vanish with it when the namespace ends. */
 export function connectHost(cluster: Sandbox, slot: Slot): void {
   refuseOverlap(slot);
   const ip = (...args: string[]) => cluster.exec(["ip", ...args]);
   ip("link", "set", "lo", "up");
   ip("address", "add", `${slot.serviceAddress}/32`, "dev", "lo");
-  ip("link", "add", BRIDGE, "type", "bridge");
+  ip("link", "add", BRIDGE, "address", BRIDGE_MAC, "type", "bridge");
   ip("address", "add", `${slot.gateway}/24`, "dev", BRIDGE);
   ip("link", "set", BRIDGE, "up");
   // Packets to Services and Pods that do not exist are refused at once instead of taking another route.
