@@ -8,8 +8,8 @@ import type { Slot } from "./slot.ts";
 const BRIDGE = "nodes";
 
 /**
- * Locally administered, and fixed. Otherwise a bridge takes the lowest MAC of its ports: when a node joins it may change,
- * and connections of the nodes before it hang until their neighbor entries expire (45 s for a kubelet).
+ * Fixed, because a bridge otherwise takes the lowest MAC of its ports. It may then change when a node joins, and
+ * connections of the earlier nodes hang until their neighbor entries expire (45 s for a kubelet).
  */
 const BRIDGE_MAC = "02:00:00:00:00:01";
 
