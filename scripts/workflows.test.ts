@@ -1,49 +1,36 @@
-// Checks .github/workflows with actionlint. Go builds it once, at the version that scripts/actionlint/go.mod pins.
+// Checks .github/workflows with actionlint.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs";
-import { join } from "node:path";
-import { expect, it } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { cacheFolder } from "../test/cluster/binaries.ts";
-import { checkGo, thisMachine } from "../test/cluster/prerequisites.ts";
-import { run } from "../test/cluster/run.ts";
+import { ensureBinaries } from "../test/cluster/binaries.ts";
+import { terminalProgress } from "../test/cluster/progress.ts";
 
-const MODULE = join(import.meta.dirname, "actionlint");
-
-/** A cold build takes some 20 s of CPU time, and other tests run beside it. */
+/** The first run builds actionlint, beside other tests. */
 const BUILD_TIMEOUT_MS = 600_000;
 
-function actionlint(): string {
-  const sums = readFileSync(join(MODULE, "go.sum"));
-  const key = createHash("sha256").update(sums).update(process.arch).digest("hex").slice(0, 12);
-  const folder = join(cacheFolder(), "actionlint", key);
-  const program = join(folder, "actionlint");
-  if (!existsSync(program)) {
-    checkGo(thisMachine());
-    mkdirSync(folder, { recursive: true });
-    const built = `${program}.${process.pid}`;
-    run(["go", "-C", MODULE, "build", "-trimpath", "-o", built, "github.com/rhysd/actionlint/cmd/actionlint"]);
-    renameSync(built, program);
-  }
-  return program;
-}
+let actionlint: string;
+
+beforeAll(async () => {
+  const path = await ensureBinaries(["actionlint"], terminalProgress());
+  actionlint = path("actionlint", "actionlint");
+}, BUILD_TIMEOUT_MS);
 
 /** Without shellcheck and pyflakes: a machine that has them must not report more than one that does not. */
 function findings(files: readonly string[], input = ""): string {
   const args = ["-no-color", "-shellcheck=", "-pyflakes=", ...files];
-  const { stdout, stderr } = spawnSync(actionlint(), args, { encoding: "utf8", input });
+  const { stdout, stderr } = spawnSync(actionlint, args, { encoding: "utf8", input });
   return stdout + stderr;
 }
 
 const workflows = globSync(".github/workflows/*.yaml");
 
-it("actionlint finds nothing in the workflows", { timeout: BUILD_TIMEOUT_MS }, () => {
+it("actionlint finds nothing in the workflows", () => {
   expect(workflows).not.toEqual([]);
   expect(findings(workflows)).toBe("");
 });
 
-it("actionlint finds a key that no job has", { timeout: BUILD_TIMEOUT_MS }, () => {
+it("actionlint finds a key that no job has", () => {
   const workflow = "on: push\njobs: {test: {runs-on: ubuntu-24.04, stepz: [{run: ls}]}}\n";
   expect(findings(["-"], workflow)).toContain('unexpected key "stepz"');
 });

@@ -1,4 +1,4 @@
-// The programs that the local cluster is made of, and the Go modules they are built from. The go.mod and go.sum files
+// The Go programs that the local cluster and the tests run, and the modules they are built from. The go.mod and go.sum files
 // under tools/ pin the versions. Changing one changes the cache key; no other place names a version.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -56,6 +56,8 @@ const TOOL_GROUPS = {
     sources: ["cert-manager/main.go"],
     assets: { module: CERT_MANAGER, folder: "deploy/crds" },
   },
+  /** No part of a cluster: it checks .github/workflows. */
+  actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
 } as const satisfies Record<string, ToolGroup>;
 
 export type ToolGroupName = keyof typeof TOOL_GROUPS;

@@ -1,5 +1,5 @@
 // Builds actionlint, which checks .github/workflows in scripts/workflows.test.ts.
-module reprise.dev/scripts/actionlint
+module reprise.dev/tools/actionlint
 
 go 1.26
 
