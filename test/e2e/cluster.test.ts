@@ -10,6 +10,7 @@ import { Cluster, defaultStateDir } from "../cluster/cluster.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { silentProgress } from "../cluster/progress.ts";
+import { run } from "../cluster/run.ts";
 import { type MachineSnapshot, takeSnapshot } from "./machine-snapshot.ts";
 import { freeTestSlot } from "./test-slot.ts";
 
@@ -61,6 +62,15 @@ describe("a cluster with two nodes, JobSet and cert-manager", () => {
       expect(node.status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
       expect(node.status.declaredFeatures).toContain("RestartAllContainersOnContainerExits");
     }
+  });
+
+  test("the bridge between the nodes has its own MAC, which no node that joins can change", () => {
+    const { pid } = attached.program("kube-apiserver");
+    const json = run(["nsenter", `--target=${pid}`, "--net", "ip", "-json", "link", "show"]);
+    const links = JSON.parse(json) as { ifname: string; address: string; master?: string }[];
+    const ports = links.filter(({ master }) => master === "nodes").map(({ address }) => address);
+    expect(ports).toHaveLength(3);
+    expect(ports).not.toContain(links.find(({ ifname }) => ifname === "nodes")?.address);
   });
 
   test("a JobSet is accepted, its Pods run on both nodes, and logs and exec reach them", async () => {
