@@ -38,22 +38,22 @@ describe("the JobSet in upstream's protocol", () => {
     ["lifts at attempt 0", { currentInPlaceRestartAttempt: 0 }, "lift"],
     ["restarts", { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 }, "restart"],
     ["does not restart for an absent previous attempt", { currentInPlaceRestartAttempt: 1 }, "wait"],
-  ])("an agent at attempt 0 %s", (_behaviour, status, kind) => {
+  ])("an agent at attempt 0 %s", (_behavior, status, kind) => {
     expect(decide({ ...newAgent(identity), epoch: 0, published: true }, view(jobSet(status)))).toEqual({ kind });
   });
 
   it.each<[string, unknown, GroupView["kind"]]>([
     ["is absent when there is none", undefined, "absent"],
     ["is foreign when its UID differs", jobSet({}, { uid: "uid-2" }), "foreign"],
-    ["is not initialised when an attempt is negative", jobSet({ currentInPlaceRestartAttempt: -1 }), "uninitialised"],
-    ["is not initialised when an attempt is text", jobSet({ previousInPlaceRestartAttempt: "0" }), "uninitialised"],
+    ["is not initialized when an attempt is negative", jobSet({ currentInPlaceRestartAttempt: -1 }), "uninitialized"],
+    ["is not initialized when an attempt is text", jobSet({ previousInPlaceRestartAttempt: "0" }), "uninitialized"],
     ["does not take part with another strategy", jobSet({}, {}, "Recreate"), "released"],
     [
       "does not take part when it is disabled, whatever the value",
       jobSet({}, { annotations: { "jobset.sigs.k8s.io/disable-in-place-restart": "false" } }),
       "released",
     ],
-  ])("%s", (_behaviour, raw, kind) => {
+  ])("%s", (_behavior, raw, kind) => {
     expect(view(raw)).toEqual({ kind });
   });
 });

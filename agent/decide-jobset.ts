@@ -5,7 +5,7 @@ import { asCount, asMap, asText } from "../src/json/fields.ts";
 import type { GroupView, Identity } from "./decide.ts";
 
 /**
- * Its presence disables in-place restarts, whatever its value. Upstream's agents honour it, its controller does not.
+ * Its presence disables in-place restarts, whatever its value. Upstream's agents honor it, its controller does not.
  */
 const DISABLED_ANNOTATION = "jobset.sigs.k8s.io/disable-in-place-restart";
 
@@ -23,8 +23,8 @@ export function viewJobSet(raw: unknown, { jobSetUid }: Identity, consistent: bo
   const status = asMap(jobSet["status"]);
   const deprecatedEpoch = readAttempt(status["previousInPlaceRestartAttempt"]);
   const syncedEpoch = readAttempt(status["currentInPlaceRestartAttempt"]);
-  // Upstream's controller initialises nothing, so an invalid attempt was not written by it.
-  if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialised" };
+  // Upstream's controller initializes nothing, so an invalid attempt was not written by it.
+  if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialized" };
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
 }
 

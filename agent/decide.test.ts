@@ -22,7 +22,7 @@ function group(
 }
 
 const WAIT = { kind: "wait" };
-const NO_GROUP: GroupView[] = [{ kind: "absent" }, { kind: "foreign" }, { kind: "uninitialised" }];
+const NO_GROUP: GroupView[] = [{ kind: "absent" }, { kind: "foreign" }, { kind: "uninitialized" }];
 
 describe("an agent without an epoch", () => {
   it.each(NO_GROUP)("waits while the object is $kind", (seen) => {
@@ -127,7 +127,7 @@ describe("an agent at the barrier", () => {
     ["restarts when its epoch is deprecated", group(5, 5), "restart"],
     ["restarts when a later epoch is deprecated", group(7, 8), "restart"],
     ["restarts even while it is held", group(5, 5, { heldStages: ["workers"] }), "restart"],
-  ])("%s", (_behaviour, seen, action) => {
+  ])("%s", (_behavior, seen, action) => {
     expect(decide(waiting, seen)).toEqual({ kind: action });
   });
 
@@ -142,7 +142,7 @@ describe("an agent whose barrier is lifted", () => {
     ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { heldStages: ["workers"] })],
     ["lets its workers run when a later stage syncs", group(4, 6)],
     ["lets its workers run when a stale state arrives", group(2, 3)],
-  ])("%s", (_behaviour, seen) => {
+  ])("%s", (_behavior, seen) => {
     expect(decide(running, seen)).toEqual(WAIT);
   });
 
@@ -195,11 +195,11 @@ describe("the InPlaceRestart as an agent sees it", () => {
     ["there is none", undefined, "absent"],
     ["it belongs to another JobSet", object({ deprecatedEpoch: 9, syncedEpoch: 9 }, "uid-2"), "foreign"],
     ["it has no spec", { status: { deprecatedEpoch: 9, syncedEpoch: 9 } }, "foreign"],
-    ["it has no status", object(), "uninitialised"],
-    ["one epoch is missing", object({ syncedEpoch: 1 }), "uninitialised"],
-    ["an epoch is negative", object({ deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialised"],
-    ["an epoch is not an integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialised"],
-    ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialised"],
+    ["it has no status", object(), "uninitialized"],
+    ["one epoch is missing", object({ syncedEpoch: 1 }), "uninitialized"],
+    ["an epoch is negative", object({ deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialized"],
+    ["an epoch is not an integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialized"],
+    ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialized"],
   ])("when %s", (_what, raw, kind) => {
     expect(viewInPlaceRestart(raw, identity, true)).toEqual({ kind });
   });

@@ -38,7 +38,7 @@ export type GroupView =
   | { readonly kind: "absent" }
   /** The object belongs to an earlier or later JobSet of the same name. */
   | { readonly kind: "foreign" }
-  | { readonly kind: "uninitialised" }
+  | { readonly kind: "uninitialized" }
   | {
       readonly kind: "group";
       readonly deprecatedEpoch: number;
@@ -118,7 +118,7 @@ export function viewInPlaceRestart(raw: unknown, { jobSetUid }: Identity, consis
   if (raw === undefined) return { kind: "absent" };
   const { jobSetUID, status } = readInPlaceRestart(raw);
   if (jobSetUID !== jobSetUid) return { kind: "foreign" };
-  if (status === undefined) return { kind: "uninitialised" };
+  if (status === undefined) return { kind: "uninitialized" };
   const { deprecatedEpoch, syncedEpoch, heldStages } = status;
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages, consistent };
 }

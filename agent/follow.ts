@@ -140,7 +140,7 @@ export class Follower {
   }
 
   #trackGroup({ kind }: GroupView): void {
-    if (kind === "group" || kind === "uninitialised") this.#groupState = "exists";
+    if (kind === "group" || kind === "uninitialized") this.#groupState = "exists";
     if (kind !== "absent" || this.#groupState !== "exists") return;
     this.#groupState = "deleted";
     this.#deleted.resolve();
@@ -179,5 +179,5 @@ export class Follower {
 const WAITING: { readonly [K in GroupView["kind"]]?: string } = {
   absent: "the group's object does not exist",
   foreign: "the group's object belongs to another JobSet",
-  uninitialised: "the group's object has no epochs yet",
+  uninitialized: "the group's object has no epochs yet",
 };

@@ -43,16 +43,16 @@ export function drawTimeline(recoveries: Recoveries): string {
     parts.push(text(x(second), axis + 14, second === 0 ? "kill" : `${second} s`, { anchor: "middle" }));
   }
   let at = LEFT;
-  for (const [label, colour] of LEGEND) {
-    parts.push(rectangle(at, 14, 12, 12, colour), text(at + 18, 24, label));
+  for (const [label, color] of LEGEND) {
+    parts.push(rectangle(at, 14, 12, 12, color), text(at + 18, 24, label));
     at += 40 + label.length * 6.6;
   }
   return svg(axis + 28, parts, "A worker is killed: how the group comes back, typical runs");
 }
 
 function drawLane(lane: Lane, y: number, x: (seconds: number) => number, before: number, end: number): string[] {
-  const bar = (from: number, to: number, colour: string) =>
-    to > from ? [rectangle(x(from), y, x(to) - x(from), LANE_HEIGHT, colour)] : [];
+  const bar = (from: number, to: number, color: string) =>
+    to > from ? [rectangle(x(from), y, x(to) - x(from), LANE_HEIGHT, color)] : [];
   return [
     ...bar(-before, lane.down, COLOUR.running),
     ...bar(lane.down, lane.back, COLOUR.down),
@@ -108,15 +108,15 @@ function text(x: number, y: number, content: string, { bold = false, anchor = "s
   return `<text x="${x.toFixed(1)}" y="${y}" text-anchor="${anchor}"${weight} fill="${COLOUR.text}">${content}</text>`;
 }
 
-function rectangle(x: number, y: number, width: number, height: number, colour: string): string {
-  return `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="2" fill="${colour}"/>`;
+function rectangle(x: number, y: number, width: number, height: number, color: string): string {
+  return `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="2" fill="${color}"/>`;
 }
 
 function circle(x: number, y: number): string {
   return `<circle cx="${x.toFixed(1)}" cy="${y}" r="3.5" fill="${COLOUR.running}" fill-opacity="0.6"/>`;
 }
 
-function line(x1: number, y1: number, x2: number, y2: number, colour: string, dashes = ""): string {
+function line(x1: number, y1: number, x2: number, y2: number, color: string, dashes = ""): string {
   const style = dashes === "" ? "" : ` stroke-dasharray="${dashes}"`;
-  return `<line x1="${x1.toFixed(1)}" y1="${y1}" x2="${x2.toFixed(1)}" y2="${y2}" stroke="${colour}"${style}/>`;
+  return `<line x1="${x1.toFixed(1)}" y1="${y1}" x2="${x2.toFixed(1)}" y2="${y2}" stroke="${color}"${style}/>`;
 }

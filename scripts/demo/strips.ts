@@ -9,7 +9,7 @@ const WIDTH = 96;
 
 type State = "runs" | "down" | "waits";
 
-const LOOK: Readonly<Record<State, readonly [character: string, colour: "green" | "red" | "yellow"]>> = {
+const LOOK: Readonly<Record<State, readonly [character: string, color: "green" | "red" | "yellow"]>> = {
   runs: ["█", "green"],
   down: ["·", "red"],
   waits: ["▒", "yellow"],
@@ -40,6 +40,6 @@ function stateAt({ down, back, up }: Lane, at: number): State {
 }
 
 function paint(state: State, length: number): string {
-  const [character, colour] = LOOK[state];
-  return styleText(colour, character.repeat(length));
+  const [character, color] = LOOK[state];
+  return styleText(color, character.repeat(length));
 }

@@ -21,7 +21,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "the setting `injection.default`, which injects",
     example: "false",
     description:
-      "Turns injection off for one JobSet of a labelled namespace, or on if `injection.default` is `disabled`.",
+      "Turns injection off for one JobSet of a labeled namespace, or on if `injection.default` is `disabled`.",
     section: "configuration.md#settings",
   },
   status: {

@@ -87,7 +87,7 @@ const injection = z
     default: choice(
       ["enabled", "disabled"],
       "enabled",
-      "Whether JobSets without the annotation `reprise.dev/inject` are injected in a labelled namespace. The label " +
+      "Whether JobSets without the annotation `reprise.dev/inject` are injected in a labeled namespace. The label " +
         "of the namespace is already an opt-in.",
     ),
     agentImage: text(

@@ -165,7 +165,7 @@ function toFindings(finding: Finding | undefined): readonly Finding[] {
 
 function withInjectionMetadata(object: JsonObject, status: string): JsonObject {
   return withObject(object, "metadata", (metadata) => {
-    const labelled = withObject(metadata, "labels", (labels) => withField(labels, LABEL.injected, "true"));
-    return withObject(labelled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, status));
+    const labeled = withObject(metadata, "labels", (labels) => withField(labels, LABEL.injected, "true"));
+    return withObject(labeled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, status));
   });
 }

@@ -93,7 +93,7 @@ function describe(before: Status | undefined, after: Status): string {
 }
 
 function changeOf(before: Status | undefined, after: Status): string {
-  if (before === undefined) return "initialises";
+  if (before === undefined) return "initializes";
   if (before.syncedEpoch !== after.syncedEpoch) return "syncs";
   return before.deprecatedEpoch === after.deprecatedEpoch ? "notes" : "deprecates";
 }

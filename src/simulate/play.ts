@@ -1,5 +1,5 @@
 // Ready-made runs: one scenario as a timeline, and random ones as a check.
-import { type Fault, randomFaults } from "./faults/catalogue.ts";
+import { type Fault, randomFaults } from "./faults/catalog.ts";
 import { Random } from "./random.ts";
 import type { JobSetShape } from "./shape.ts";
 import { type RunResult, simulate } from "./simulate.ts";

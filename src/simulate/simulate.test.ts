@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FaultKind } from "./faults/catalogue.ts";
+import type { FaultKind } from "./faults/catalog.ts";
 import { playScenario, playSeed } from "./play.ts";
 import type { RunResult } from "./simulate.ts";
 import { timelineLines } from "./timeline.ts";

@@ -2,7 +2,7 @@
 // model of everything around them. The same seed and scenario give the same run.
 import { Cluster } from "./cluster.ts";
 import { LONGEST_OUTAGE_MS } from "./faults/api-outage.ts";
-import { FAULTS, type Fault, type FaultKind } from "./faults/catalogue.ts";
+import { FAULTS, type Fault, type FaultKind } from "./faults/catalog.ts";
 import { RETRY_MS } from "./faults/fault.ts";
 import { NODE_LOSS_MS } from "./faults/lose-node.ts";
 import { JOB_SET, type JobSetShape } from "./shape.ts";

@@ -1,5 +1,5 @@
-// The Go programs that the local cluster and the tests run, and the modules they are built from. The go.mod and go.sum files
-// under tools/ pin the versions. Changing one changes the cache key; no other place names a version.
+// The Go programs that the local cluster and the tests run, and the modules they are built from. The go.mod and go.sum
+// files under tools/ pin the versions. Changing one changes the cache key; no other place names a version.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 

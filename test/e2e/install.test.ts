@@ -71,7 +71,7 @@ async function recovers(): Promise<void> {
   expect(after.restarts).toBe(before.restarts + 1);
 }
 
-it("reprise installs with one command, and a plain JobSet in a labelled namespace recovers in place", async () => {
+it("reprise installs with one command, and a plain JobSet in a labeled namespace recovers in place", async () => {
   await installReprise(cluster, TAG.first);
   const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
   expect(pods).toHaveLength(4);

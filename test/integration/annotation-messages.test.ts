@@ -209,8 +209,8 @@ const WARNED: readonly Row[] = [
     "is not known to reprise and has no effect; did you mean reprise.dev/failure-policy?",
   ],
   [
-    { "reprise.dev/colour": "blue" },
-    "reprise.dev/colour",
+    { "reprise.dev/color": "blue" },
+    "reprise.dev/color",
     "is not known to reprise and has no effect; remove it (docs/annotations.md lists all)",
   ],
   [

@@ -25,18 +25,18 @@ afterAll(async () => {
 describe.each([
   ["alone", false],
   ["beside another webhook that adds init containers before and after the agent", true],
-] as const)("%s", (_, withNeighbour) => {
+] as const)("%s", (_, withNeighbor) => {
   let namespace: string;
-  let stopNeighbour = async () => {};
+  let stopNeighbor = async () => {};
 
   beforeAll(async () => {
-    namespace = withNeighbour ? "beside" : "alone";
-    await createNamespace(kubectl, namespace, { neighbour: String(withNeighbour) });
-    if (withNeighbour) stopNeighbour = await startNeighbour(chain.controlPlane);
+    namespace = withNeighbor ? "beside" : "alone";
+    await createNamespace(kubectl, namespace, { neighbor: String(withNeighbor) });
+    if (withNeighbor) stopNeighbor = await startNeighbor(chain.controlPlane);
   });
 
   afterAll(async () => {
-    await stopNeighbour();
+    await stopNeighbor();
   });
 
   const inNamespace: Kubectl = (args, options) => kubectl(["-n", namespace, ...args], options);
@@ -65,7 +65,7 @@ describe.each([
     await apply(plain("injected"));
     const stored = await get("injected");
     const names = initContainers(stored).map(({ name }) => name);
-    expect(names).toEqual(withNeighbour ? ["reprise-agent", "before", "after"] : ["reprise-agent"]);
+    expect(names).toEqual(withNeighbor ? ["reprise-agent", "before", "after"] : ["reprise-agent"]);
     expect(stored.metadata.labels).toMatchObject({ "reprise.dev/injected": "true" });
   });
 
@@ -100,9 +100,9 @@ describe.each([
   });
 
   test("a label can be patched", async () => {
-    await apply(plain("labelled"));
-    await expectUntouched("labelled", () => inNamespace(["label", "jobset", "labelled", "team=a"]));
-    expect((await get("labelled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
+    await apply(plain("labeled"));
+    await expectUntouched("labeled", () => inNamespace(["label", "jobset", "labeled", "team=a"]));
+    expect((await get("labeled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
   });
 
   test("a patch that scales to the size it has", async () => {
@@ -152,12 +152,12 @@ test("a server-side dry run returns the injected JobSet and stores nothing", asy
 });
 
 test("a namespace without the label, and a JobSet that opted out, stay plain", async () => {
-  await kubectl(["create", "namespace", "unlabelled"]);
-  await createNamespace(kubectl, "labelled");
+  await kubectl(["create", "namespace", "unlabeled"]);
+  await createNamespace(kubectl, "labeled");
   const optedOut = plain("plain").replace("name: plain", 'name: plain\n  annotations: {reprise.dev/inject: "false"}');
-  await kubectl(["apply", "-n", "unlabelled", "-f", "-"], { input: plain("plain") });
-  await kubectl(["apply", "-n", "labelled", "-f", "-"], { input: optedOut });
-  for (const namespace of ["unlabelled", "labelled"]) {
+  await kubectl(["apply", "-n", "unlabeled", "-f", "-"], { input: plain("plain") });
+  await kubectl(["apply", "-n", "labeled", "-f", "-"], { input: optedOut });
+  for (const namespace of ["unlabeled", "labeled"]) {
     expect(await kubectl(["get", "jobset", "plain", "-n", namespace, "-o", "yaml"])).not.toContain("reprise-agent");
   }
 });
@@ -207,9 +207,9 @@ spec:
 `;
 
 /** Another team's webhook, which adds an init container first and one last. Its name sorts after reprise's. */
-async function startNeighbour(controlPlane: ControlPlane): Promise<() => Promise<void>> {
-  const authority = createAuthority("neighbour");
-  const pair = authority.issue({ commonName: "neighbour", ipAddresses: ["127.0.0.1"] });
+async function startNeighbor(controlPlane: ControlPlane): Promise<() => Promise<void>> {
+  const authority = createAuthority("neighbor");
+  const pair = authority.issue({ commonName: "neighbor", ipAddresses: ["127.0.0.1"] });
   const [port] = await freePorts();
   const server = createServer(pair, (request, response) => {
     const chunks: Buffer[] = [];
@@ -230,14 +230,14 @@ async function startNeighbour(controlPlane: ControlPlane): Promise<() => Promise
   const configuration = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "MutatingWebhookConfiguration",
-    metadata: { name: "zz-neighbour" },
+    metadata: { name: "zz-neighbor" },
     webhooks: [
       {
-        name: "neighbour.example.com",
+        name: "neighbor.example.com",
         admissionReviewVersions: ["v1"],
         sideEffects: "None",
         clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.cert).toString("base64") },
-        namespaceSelector: { matchLabels: { neighbour: "true" } },
+        namespaceSelector: { matchLabels: { neighbor: "true" } },
         rules: [
           {
             apiGroups: ["jobset.x-k8s.io"],

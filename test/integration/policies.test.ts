@@ -318,8 +318,8 @@ describe("the epoch of a Pod", () => {
 
   it("cannot be set before the label that makes the Pod a member", async () => {
     const pod = await createPod({ labels: {}, annotations: { [EPOCH]: "7" } });
-    const labelled = { metadata: { labels: { [LABEL.injected]: "true" } } };
-    await expect(patch(admin, pod, labelled)).rejects.toThrow("written by its own agent");
+    const labeled = { metadata: { labels: { [LABEL.injected]: "true" } } };
+    await expect(patch(admin, pod, labeled)).rejects.toThrow("written by its own agent");
   });
 
   it("cannot be set by the Binding to a node", async () => {

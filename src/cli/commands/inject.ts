@@ -37,8 +37,8 @@ export function addInject(program: Command): void {
       // All or nothing: half of a file piped into kubectl would look like a success.
       if (refused > 0) throw new RepriseError("JOBSETS_REFUSED", { refused, jobSets });
       const { styleText } = await import("node:util");
-      const paint = (colour: "red" | "green" | "cyan" | "bold", text: string) =>
-        styleText(colour, text, { stream: process.stdout });
+      const paint = (color: "red" | "green" | "cyan" | "bold", text: string) =>
+        styleText(color, text, { stream: process.stdout });
       process.stdout.write(print(injected, output, paint));
     });
 }

@@ -2,7 +2,7 @@
 // check.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { RepriseError } from "../../errors.ts";
-import { FAULTS, type Fault, parseFault } from "../../simulate/faults/catalogue.ts";
+import { FAULTS, type Fault, parseFault } from "../../simulate/faults/catalog.ts";
 import type { RunResult } from "../../simulate/simulate.ts";
 import { timelineLines } from "../../simulate/timeline.ts";
 

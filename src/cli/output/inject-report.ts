@@ -73,7 +73,7 @@ function injectOne(at: Located, settings: InjectionSettings, policies: PolicyLoo
   }
 }
 
-type Paint = (colour: "red" | "green" | "cyan" | "bold", text: string) => string;
+type Paint = (color: "red" | "green" | "cyan" | "bold", text: string) => string;
 
 export function print(
   documents: readonly InjectedDocument[],

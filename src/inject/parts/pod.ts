@@ -35,10 +35,10 @@ export function withPodFields(podSpec: JsonObject, { tokenVolume, pullSecrets }:
 
 export function withPodMetadata(pod: JsonObject, { labels, annotations }: PodAdditions): JsonObject {
   return withObject(pod, "metadata", (metadata) => {
-    const labelled = withObject(metadata, "labels", (written) =>
+    const labeled = withObject(metadata, "labels", (written) =>
       Object.entries(labels).reduce((all, [key, value]) => withField(all, key, value), written),
     );
-    return withObject(labelled, "annotations", (written) =>
+    return withObject(labeled, "annotations", (written) =>
       Object.entries(annotations).reduce((all, [key, value]) => withDefault(all, key, value), written),
     );
   });

@@ -52,8 +52,8 @@ function withoutAdditions(replicatedJob: JsonObject, additions: Additions): Json
 
 function withoutInjectionMetadata(pod: JsonObject, additions: Additions): JsonObject {
   return withObject(pod, "metadata", (metadata) => {
-    const unlabelled = withObject(metadata, "labels", (labels) => withoutField(labels, LABEL.injected));
-    return withObject(unlabelled, "annotations", (written) =>
+    const unlabeled = withObject(metadata, "labels", (labels) => withoutField(labels, LABEL.injected));
+    return withObject(unlabeled, "annotations", (written) =>
       [DEFAULT_CONTAINER, ANNOTATION.safeToForcefullyDelete]
         .filter((key) => Object.hasOwn(additions.pod.annotations, key))
         .reduce(withoutField, written),

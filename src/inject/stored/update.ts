@@ -102,13 +102,13 @@ function withStoredMetadata(object: JsonObject, stored: JsonObject): JsonObject 
   const label = textAt(objectAt(metadata, "labels"), LABEL.injected);
   const record = textAt(objectAt(metadata, "annotations"), ANNOTATION.status);
   return withObject(object, "metadata", (written) => {
-    const labelled =
+    const labeled =
       label === undefined
         ? written
         : withObject(written, "labels", (labels) => withField(labels, LABEL.injected, label));
     return record === undefined
-      ? labelled
-      : withObject(labelled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, record));
+      ? labeled
+      : withObject(labeled, "annotations", (annotations) => withField(annotations, ANNOTATION.status, record));
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseFault, randomFaults } from "./catalogue.ts";
+import { parseFault, randomFaults } from "./catalog.ts";
 
 describe("parseFault", () => {
   it("reads a fault and its time", () => {
