@@ -94,10 +94,10 @@ describe("controller metrics", () => {
       "reprise_controller_not_injected 3",
       "reprise_controller_queue_depth 4",
       "reprise_controller_leader 1",
-      "reprise_controller_events_dropped 5",
+      "reprise_controller_events_dropped_total 5",
       'reprise_controller_relists_total{resource="pods"} 0',
       'reprise_controller_watch_errors_total{resource="plain-jobsets"} 0',
-      'reprise_controller_reconcile_failures_total{why="conflict"} 0',
+      'reprise_controller_reconcile_failures_total{cause="conflict"} 0',
     ]) {
       expect(text.split("\n")).toContain(line);
     }

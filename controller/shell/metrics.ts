@@ -9,7 +9,7 @@ import {
   RESTART_REASONS,
   type RestartSteps,
 } from "../../src/api/in-place-restart.ts";
-import { latencyHistogram, readGauge } from "../../src/telemetry/metrics.ts";
+import { latencyHistogram, readCounter, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
@@ -33,7 +33,7 @@ export interface ControllerMetrics {
   /** A status was written. */
   written(before: InPlaceRestartStatus | undefined, after: InPlaceRestartStatus): void;
   /** `conflict`: the cache was stale, which the next attempt resolves. */
-  reconcileFailed(why: "conflict" | "error"): void;
+  reconcileFailed(cause: "conflict" | "error"): void;
   relisted(watched: Watched): void;
   watchFailed(watched: Watched): void;
   /** Registers the values that are read on each scrape. Call once. */
@@ -95,7 +95,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   const failures = new Counter({
     name: "reprise_controller_reconcile_failures_total",
     help: "Failed reconciles, by cause: conflict (a stale cache) or error. Each is retried.",
-    labelNames: ["why"] as const,
+    labelNames: ["cause"] as const,
     registers,
   });
   const relists = new Counter({
@@ -117,7 +117,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   for (const reason of Object.keys(EVENT_TEXTS)) notices.labels({ reason }).inc(0);
   for (const action of ESCALATIONS) escalations.labels({ action }).inc(0);
   for (const { part } of PARTS) recovery.zero({ part });
-  for (const why of ["conflict", "error"]) failures.labels({ why }).inc(0);
+  for (const cause of ["conflict", "error"]) failures.labels({ cause }).inc(0);
   for (const resource of WATCHED) for (const counter of [relists, watchErrors]) counter.labels({ resource }).inc(0);
 
   return {
@@ -138,7 +138,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
         if (seconds >= 0) recovery.labels({ part }).observe(seconds);
       }
     },
-    reconcileFailed: (why) => failures.labels({ why }).inc(),
+    reconcileFailed: (cause) => failures.labels({ cause }).inc(),
     relisted: (resource) => relists.labels({ resource }).inc(),
     watchFailed: (resource) => watchErrors.labels({ resource }).inc(),
     read: (readings) => registerReadings(registry, readings),
@@ -156,9 +156,9 @@ function registerReadings(registry: Registry, readings: Readings): void {
   readGauge(registry, "reprise_controller_leader", "1 if this replica is the leader, otherwise 0.", () =>
     readings.isLeader() ? 1 : 0,
   );
-  readGauge(
+  readCounter(
     registry,
-    "reprise_controller_events_dropped",
+    "reprise_controller_events_dropped_total",
     "Events dropped before they were recorded.",
     readings.eventsDropped,
   );

@@ -1,6 +1,6 @@
 // Registries and shared kinds of metrics. Each server has its own registry: a global one would mix the series of two
 // servers in one process, as in tests and the demo.
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export function createRegistry(): Registry {
   const registry = new Registry();
@@ -42,6 +42,24 @@ export function readGauge(registry: Registry, name: `reprise_${string}`, help: s
     registers: [registry],
     collect() {
       this.set(read());
+    },
+  });
+}
+
+/** A counter that another part of the program counts, and whose value is read when it is scraped. */
+export function readCounter(
+  registry: Registry,
+  name: `reprise_${string}_total`,
+  help: string,
+  read: () => number,
+): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
     },
   });
 }
