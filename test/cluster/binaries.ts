@@ -17,7 +17,7 @@ const DOWNLOADS = 16;
 export type Binaries = (group: ToolGroupName, program: string) => string;
 
 export function cacheFolder(): string {
-  return join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "reprise");
+  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "reprise");
 }
 
 export async function ensureBinaries(groups: readonly ToolGroupName[], progress: Progress): Promise<Binaries> {
