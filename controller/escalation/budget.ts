@@ -16,7 +16,7 @@ export function isSpent({ max, used }: UsedBudget): boolean {
   return used >= max;
 }
 
-/** Which restart the next one is. The first one says where the budget comes from, so that users can check it in time. */
+/** Which restart the next one is. The first one says where the budget comes from, so that users can correct it. */
 export function describeRestart({ max, used, from }: UsedBudget): string {
   return `restart ${used + 1} of ${max}${used === 0 ? ` (${sourceText(from)})` : ""}`;
 }

@@ -27,7 +27,7 @@ describe("the derived budget", () => {
   });
 });
 
-it("the budget comes from the JobSet's annotation, its Namespace, the config, and its own fields, in this order", () => {
+it("the budget comes from the JobSet's annotation, its Namespace, the config and its own fields, in this order", () => {
   const derived = { max: 6, from: "backoffLimit" } as const;
   const none = { annotation: undefined, namespace: undefined, config: undefined, derived };
   expect(resolveBudget(none)).toEqual(derived);

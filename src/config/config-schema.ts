@@ -222,8 +222,8 @@ const webhook = z
     namespacedPolicies: choice(
       ["enabled", "disabled"],
       "enabled",
-      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, and a restart budget " +
-        "in the annotation `reprise.dev/max-restarts` of the Namespace. The webhook then watches both. With " +
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, and a restart " +
+        "budget in the annotation `reprise.dev/max-restarts` of the Namespace. The webhook then watches both. With " +
         "`disabled` it reads neither and needs no permission for them.",
     ),
   })

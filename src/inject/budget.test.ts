@@ -83,8 +83,8 @@ describe("a Namespace whose annotation", () => {
     const outcome = createIn(annotated("ten"), limited().build());
     expect(budgetOf(injected(outcome))).toEqual({ max: 6, from: "backoffLimit" });
     expect(warningTexts(outcome)).toEqual([
-      '"ten" in reprise.dev/max-restarts of Namespace team is not a whole number from 0 to 2147483647 and is ignored, ' +
-        "so the budget is 6 restarts (from backoffLimit); correct it on the Namespace",
+      '"ten" in reprise.dev/max-restarts of Namespace team is not a whole number from 0 to 2147483647 and is ' +
+        "ignored, so the budget is 6 restarts (from backoffLimit); correct it on the Namespace",
     ]);
   });
 
@@ -115,7 +115,9 @@ describe("a JobSet that was injected before", () => {
 
   it("keeps the budget of its Namespace if this replica cannot read it", () => {
     const once = injected(createIn(annotated("8"), limited().build()));
-    expect(budgetOf(injected(createIn(UNAVAILABLE, once)))).toEqual({ max: 8, from: "namespace" });
+    const outcome = createIn(UNAVAILABLE, once);
+    expect(budgetOf(injected(outcome))).toEqual({ max: 8, from: "namespace" });
+    expect(outcome.warnings).toEqual([]);
   });
 
   it("gets the budget of the Namespace to which it is copied", () => {

@@ -33,7 +33,7 @@ interface NewBudget {
   readonly warnings: readonly Finding[];
 }
 
-/** `recorded`: the budget in the record of the object, which then was injected before, or is a copy of such a JobSet. */
+/** `recorded`: the budget in the record of the object, which was injected before or is a copy of such a JobSet. */
 export function budgetOfNew(
   { object, namespace, config, namespaces }: NewJobSet,
   participants: readonly Participant[],
@@ -41,17 +41,21 @@ export function budgetOfNew(
 ): NewBudget {
   const annotation = annotatedMaxRestarts(objectAt(objectAt(object, "metadata"), "annotations"));
   const limit = namespaces?.(namespace) ?? UNANNOTATED;
-  const resolved = resolveBudget({
+  const inNamespace = limit.kind === "known" ? readWholeNumber(limit.text ?? "") : readByOthers(recorded);
+  const budget = resolveBudget({
     annotation,
-    namespace: limit.kind === "known" ? readWholeNumber(limit.text ?? "") : undefined,
+    namespace: inNamespace,
     config: config.defaultMaxRestarts,
     derived: derivedBudget(objectAt(object, "spec") ?? {}, participants, recorded),
   });
-  // The annotation of the JobSet decides alone.
-  if (annotation !== undefined) return { budget: resolved, warnings: [] };
-  // Another replica may have read the Namespace when it injected this JobSet.
-  const budget = limit.kind === "unavailable" ? (recorded ?? resolved) : resolved;
-  return { budget, warnings: namespaceWarnings(namespace, limit, budget) };
+  // An annotation of the JobSet decides alone, so the Namespace does not matter.
+  const isDecided = annotation !== undefined || inNamespace !== undefined;
+  return { budget, warnings: isDecided ? [] : namespaceWarnings(namespace, limit, budget) };
+}
+
+/** Another replica may have read the Namespace when it injected this JobSet. */
+function readByOthers(recorded: Budget | undefined): number | undefined {
+  return recorded?.from === "namespace" ? recorded.max : undefined;
 }
 
 /**
@@ -88,7 +92,7 @@ function namespaceWarnings(namespace: string, limit: NamespaceLimit, budget: Bud
       `read; if the Namespace has it, set it on the JobSet too: ${limit.reason}`;
     return [{ rule: RULE, path: "", message }];
   }
-  if (limit.text === undefined || readWholeNumber(limit.text) !== undefined) return [];
+  if (limit.text === undefined) return [];
   const message =
     `${quoted(limit.text)} in ${ANNOTATION.maxRestarts} of Namespace ${namespace} is not a whole number from 0 to ` +
     `${MAX_INT32} and is ignored, so the budget is ${budgetText(budget)}; correct it on the Namespace`;

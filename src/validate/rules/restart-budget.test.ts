@@ -49,7 +49,7 @@ it("restart-budget reports a budget of 0 that the user wrote into the fields of 
       {
         path: "spec.failurePolicy.maxRestarts",
         message:
-          "is 0, and so is the backoffLimit of a Job: the first failure fails the JobSet, and nothing restarts in " +
+          "is 0 or not set, and a Job has backoffLimit 0: the first failure fails the JobSet, and nothing restarts in " +
           "place; raise one of them, or set reprise.dev/max-restarts",
       },
     ],

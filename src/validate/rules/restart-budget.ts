@@ -8,7 +8,8 @@ import type { Subject } from "../subject.ts";
 export const restartBudget: Rule = {
   name: "restart-budget",
   describe:
-    "The restart budget is above 0. It is at least what the plain JobSet survives, so it is 0 only if somebody says so.",
+    "The restart budget is above 0. It is at least what the plain JobSet survives, so it is 0 only if somebody says " +
+    "so.",
   severity: "warning",
   scope: "opted-in",
   check(subject) {
@@ -34,7 +35,7 @@ function zeroProblem(from: BudgetSource): Problem {
       return {
         path: MAX_RESTARTS,
         message:
-          `is 0, and so is the backoffLimit of a Job: ${CONSEQUENCE}; raise one of them, or set ` +
+          `is 0 or not set, and a Job has backoffLimit 0: ${CONSEQUENCE}; raise one of them, or set ` +
           ANNOTATION.maxRestarts,
       };
   }
