@@ -49,8 +49,8 @@ it("restart-budget reports a budget of 0 that the user wrote into the fields of 
       {
         path: "spec.failurePolicy.maxRestarts",
         message:
-          "is 0 or not set, and a Job has backoffLimit 0: the first failure fails the JobSet, and nothing restarts in " +
-          "place; raise one of them, or set reprise.dev/max-restarts",
+          "is 0 or not set, and a Job has backoffLimit 0: the first failure fails the JobSet, and nothing restarts " +
+          "in place; raise one of them, or set reprise.dev/max-restarts",
       },
     ],
   });
