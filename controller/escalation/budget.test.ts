@@ -26,10 +26,20 @@ describe("the budget", () => {
     ).toMatchObject({ kind: "fail" });
   });
 
-  it("is 0 without any setting, as in JobSet", () => {
+  it("is the recorded one, which injection derived from what the user wrote", () => {
+    const record = { budget: { max: 2, from: "backoffLimit" } };
+    const annotations = { [ANNOTATION.status]: JSON.stringify(record) };
+    const scene = runningScene({ ...withMaxRestarts(0), annotations });
+    const { jobSet } = failAndRecover(scene, A).group;
+    if (jobSet === undefined) throw new Error("a JobSet expected");
+    expect(budgetOf(jobSet, scene.status.restarts)).toEqual({ max: 2, from: "backoffLimit", used: 1 });
+    expect(failAndRecover(scene, A).fails(A, "run-3").step()).toMatchObject({ kind: "fail" });
+  });
+
+  it("is 3 if the record is lost and there is no failurePolicy", () => {
     const { jobSet } = runningScene().group;
     if (jobSet === undefined) throw new Error("a JobSet expected");
     const { failurePolicy: _, ...unset } = jobSet;
-    expect(budgetOf(unset, 0)).toEqual({ max: 0, used: 0 });
+    expect(budgetOf(unset, 0)).toEqual({ max: 3, from: "default", used: 0 });
   });
 });

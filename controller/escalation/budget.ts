@@ -1,20 +1,22 @@
-// How many group restarts a JobSet may have. Pure.
+// How many group restarts a JobSet may have, and how many it has had. Pure.
+import { type Budget, budgetInForce, sourceText } from "../../src/api/budget.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { ANNOTATION } from "../../src/api/names.ts";
-import { readWholeNumber } from "../../src/api/whole-number.ts";
 
-interface Budget {
-  readonly max: number;
+interface UsedBudget extends Budget {
   /** Counted restarts in place, and recreations that JobSet counted itself. */
   readonly used: number;
 }
 
-/** `restarts`: the counted restarts in place so far. Without any setting the budget is 0, as in JobSet. */
-export function budgetOf(jobSet: JobSet, restarts: number): Budget {
-  const own = readWholeNumber(jobSet.annotations[ANNOTATION.maxRestarts] ?? "");
-  return { max: own ?? jobSet.failurePolicy?.maxRestarts ?? 0, used: restarts + jobSet.restartsCountTowardsMax };
+/** `restarts`: the counted restarts in place so far. */
+export function budgetOf(jobSet: JobSet, restarts: number): UsedBudget {
+  return { ...budgetInForce(jobSet), used: restarts + jobSet.restartsCountTowardsMax };
 }
 
-export function isSpent({ max, used }: Budget): boolean {
+export function isSpent({ max, used }: UsedBudget): boolean {
   return used >= max;
+}
+
+/** Which restart the next one is. The first one says where the budget comes from, so that users can correct it. */
+export function describeRestart({ max, used, from }: UsedBudget): string {
+  return `restart ${used + 1} of ${max}${used === 0 ? ` (${sourceText(from)})` : ""}`;
 }

@@ -12,7 +12,16 @@ describe("end-epoch, when a worker fails", () => {
       { cause: { reason: "ContainerExited", pod: A, container: "main", exitCode: 3 }, fromEpoch: 1, counted: true },
     ]);
     expect(scene.notices.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([
-      `RestartingInPlace: Pod ${A}: container main exited with code 3; restart 1 of 3`,
+      `RestartingInPlace: Pod ${A}: container main exited with code 3; restart 1 of 3 (from failurePolicy.maxRestarts)`,
+    ]);
+  });
+
+  it("says only at the first restart where the budget comes from", () => {
+    const scene = fail(failAndRecover(runningScene(), A), B).settle();
+    const notes = scene.notices.filter(({ reason }) => reason === "RestartingInPlace").map(({ note }) => note);
+    expect(notes).toEqual([
+      expect.stringMatching(/; restart 1 of 3 \(from failurePolicy\.maxRestarts\)$/),
+      expect.stringMatching(/; restart 2 of 3$/),
     ]);
   });
 

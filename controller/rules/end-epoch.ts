@@ -1,7 +1,7 @@
 // The end of an epoch: one of its workers or Pods failed, or a Pod has already moved on to the next epoch. Pure.
 import type { RestartAction, RestartCause, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 import { backoffOf } from "../escalation/backoff.ts";
-import { budgetOf, isSpent } from "../escalation/budget.ts";
+import { budgetOf, describeRestart, isSpent } from "../escalation/budget.ts";
 import { rungFor } from "../escalation/ladder.ts";
 import { streakWith } from "../escalation/streak.ts";
 import { findBlame } from "../group/blame.ts";
@@ -46,7 +46,7 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
     counted: counted && action !== "RecreateJobSet",
     deprecated: timestamp(now),
   });
-  const count = counted ? `restart ${budget.used + 1} of ${budget.max}` : "not counted as a restart";
+  const count = counted ? describeRestart(budget) : "not counted as a restart";
   const note = `${describeCause(cause)}; ${count}${describeStreak(action, streak)}`;
   return {
     status: { ...recorded, deprecatedEpoch: status.syncedEpoch },

@@ -8,6 +8,7 @@ describe("fail-on-spent-budget", () => {
     scene.step();
     scene.changeJobSet({ outcome: "none" });
     expect(scene.verdict().rule).toBe("fail-on-spent-budget");
-    expect(scene.step()).toMatchObject({ kind: "fail", message: "the group has restarted 0 times, and 0 are allowed" });
+    const message = "the group has restarted 0 times, and 0 are allowed (from failurePolicy.maxRestarts)";
+    expect(scene.step()).toMatchObject({ kind: "fail", message });
   });
 });

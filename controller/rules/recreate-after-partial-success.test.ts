@@ -23,16 +23,6 @@ describe("recreate-after-partial-success", () => {
     expect(scene.at(2, B).settle().epochs).toBe("1/1");
   });
 
-  it("leaves the failure to JobSet if it has no recreation left, even if the group has budget left", () => {
-    const annotations = { [ANNOTATION.maxRestarts]: "10" };
-    const scene = runningScene({ annotations, ...withMaxRestarts(0) });
-    fail(scene.pod(A, { phase: "Succeeded" }).settle(), B).settle();
-    expect(deadline(scene)).toBe(1);
-    expect(scene.notices.at(-1)?.note).toMatch(
-      /; failurePolicy\.maxRestarts leaves no recreation, so the JobSet fails unless one of its rules says otherwise$/,
-    );
-  });
-
   it("restarts the group once, although the old Pods had reached the same epoch as the new ones", () => {
     const scene = fail(runningScene().pod(A, { phase: "Succeeded" }).settle(), B)
       .settle()
@@ -80,6 +70,18 @@ describe("recreate-after-partial-success, where JobSet has no recreation left,",
   const partlyDone = () => {
     return runningScene(withMaxRestarts(0)).pod(A, { phase: "Succeeded" }).job("workers-0", done).settle();
   };
+
+  it("restarts the rest in place as long as there is budget, as their Job would retry them without reprise", () => {
+    const annotations = { [ANNOTATION.maxRestarts]: "1" };
+    const scene = partlyDone().changeJobSet({ annotations });
+    expect(comeBack(fail(scene, B).settle(), B).status).toMatchObject({
+      syncedEpoch: 2,
+      restarts: 1,
+      history: [{ cause: { reason: "ContainerExited" }, action: "RestartInPlace", counted: true }],
+    });
+    expect(deadline(scene)).toBeUndefined();
+    expect(fail(scene, B).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
+  });
 
   it("lets an evicted Pod start again on its own, and counts nothing", () => {
     const scene = partlyDone().pod(B, EVICTED).settle();

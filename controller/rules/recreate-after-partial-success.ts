@@ -1,7 +1,7 @@
 // A Pod fails after other Pods of its replicatedJob have succeeded. The ranks of a collective start together: the Pods
-// that are left would wait forever for the ones that are done. So JobSet recreates everything, as it does without
-// reprise. If it has no recreation left it fails, as without reprise, even if the group has budget left. Pods that can
-// finish without each other set on-partial-success to `continue`. Pure.
+// that are left would wait forever for the ones that are done. So JobSet recreates everything. If it has no recreation
+// left, the Pods that are left restart in place within the budget: without reprise, their Job would retry them too.
+// Pods that can finish without each other set on-partial-success to `continue`. Pure.
 import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -27,7 +27,7 @@ export function recreateAfterPartialSuccess({ group, jobSet, status, now, rule }
   if (record.counted && isSpent(budgetOf(jobSet, status.restarts)))
     return failOverBudget(jobSet, changeAction(status, { action: "FailJobSet", rule }), cause, now);
   const done = `${stage.done} of ${expectedSlots(stage)} Pods of ${stage.stage.name} have succeeded`;
-  const note = `${cause}, but ${done} and cannot restart in place${outlook(jobSet)}`;
+  const note = `${cause}, but ${done} and cannot restart in place`;
   return {
     // JobSet counts its own recreations.
     status: changeAction(status, { action: "RecreateJobSet", rule, target: job.uid, counted: false }),
@@ -35,18 +35,9 @@ export function recreateAfterPartialSuccess({ group, jobSet, status, now, rule }
   };
 }
 
-/** A rule of the JobSet's failure policy may recreate beyond maxRestarts, so the Job is failed even then. */
-function outlook(jobSet: JobSet): string {
-  if (mayRecreate(jobSet)) return "";
-  return "; failurePolicy.maxRestarts leaves no recreation, so the JobSet fails unless one of its rules says otherwise";
-}
-
-/**
- * A lost status or a resumption is not a failure. A disruption is not charged to any budget, so it must not fail a
- * JobSet without recreations: there the evicted Pod starts again on its own, as it does without reprise.
- */
+/** A lost status or a resumption is not a failure, but a disruption ends a rank even though no budget is charged. */
 function needsRecreation({ counted, cause }: RestartRecord, jobSet: JobSet): boolean {
-  return counted || (ENDS_A_RANK.has(cause.reason) && mayRecreate(jobSet));
+  return mayRecreate(jobSet) && (counted || ENDS_A_RANK.has(cause.reason));
 }
 
 const ENDS_A_RANK: ReadonlySet<RestartCause["reason"]> = new Set(["Disruption", "ContainerExited", "PodFailed"]);

@@ -1,4 +1,5 @@
 // The step that fails the JobSet because the budget is spent, for every rule that may find it spent. Pure.
+import { sourceText } from "../../src/api/budget.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { budgetOf } from "../escalation/budget.ts";
 import { CONDITION, withCondition } from "../status/conditions.ts";
@@ -15,6 +16,7 @@ export function failOverBudget(jobSet: JobSet, status: Status, cause: string, no
 }
 
 export function budgetFailure(jobSet: JobSet, status: Status): Failure {
-  const { max, used } = budgetOf(jobSet, status.restarts);
-  return { reason: "ReachedMaxRestarts", message: `the group has restarted ${used} times, and ${max} are allowed` };
+  const { max, used, from } = budgetOf(jobSet, status.restarts);
+  const message = `the group has restarted ${used} times, and ${max} are allowed (${sourceText(from)})`;
+  return { reason: "ReachedMaxRestarts", message };
 }

@@ -10,9 +10,10 @@ describe("docs/configuration.md", () => {
     expect(withReference(page)).toBe(page);
   });
 
-  it("has a row for every setting", () => {
+  it("has a row for every setting, also for one without a default and one that may be a word or a map", () => {
     const names = [...page.matchAll(/^\| `([\w.]+)` \|/gm)].map(([, name]) => name);
-    expect(names.sort()).toEqual(leaves(defaultConfig).sort());
+    const others = ["injection.defaultMaxRestarts", "injection.agentResources"];
+    expect(names.sort()).toEqual([...leaves(defaultConfig), ...others].sort());
   });
 
   it("shows an example that is accepted and whose values are the defaults", () => {

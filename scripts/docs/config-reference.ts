@@ -12,7 +12,9 @@ function rows(path: readonly string[]): string[][] {
   return Object.entries(shapeAt(path)).flatMap(([key, schema]) => {
     const texts = settingTexts.get(schema);
     const setting = [...path, key];
-    if (texts === undefined) return rows(setting);
-    return [[`\`${setting.join(".")}\``, `\`${texts.example}\``, texts.expected, texts.description]];
+    const below = rows(setting);
+    if (texts === undefined) return below;
+    const byDefault = texts.unset ?? `\`${texts.example}\``;
+    return [[`\`${setting.join(".")}\``, byDefault, texts.expected, texts.description], ...below];
   });
 }

@@ -143,8 +143,9 @@ describe("docs/operations.md", () => {
   });
 
   it("says what an agent asks for by default", () => {
-    const { cpu, guaranteedCpu, memory } = defaultConfig.injection.agentResources;
-    expect(page).toContain(`| ${cpu} CPU and ${memory} memory; in a Guaranteed Pod ${guaranteedCpu} CPU`);
+    expect(page).toContain("| 10m CPU and 64Mi memory; in a Guaranteed Pod 100m CPU");
+    const resources = { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" };
+    expect(defaultConfig.injection.agentResources).toEqual(resources);
   });
 
   it("has every condition of a group, and no other", () => {

@@ -30,7 +30,8 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "not injected",
     example: '{"version":"0.1.0",…}',
     description:
-      "The record of the injection: version, inputs, additions, and the exit codes of a named policy. Do not edit it.",
+      "The record of the injection: version, inputs, additions, the restart budget and its source, and the exit " +
+      "codes of a named policy. Do not edit it.",
     section: "validation.md#updates",
   },
   replicatedJobs: {
@@ -77,9 +78,9 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     section: "failure-policy.md#exit-code-classes",
   },
   maxRestarts: {
-    on: "JobSet",
+    on: "JobSet, or Namespace for its JobSets",
     values: "a whole number from 0",
-    byDefault: "`spec.failurePolicy.maxRestarts`, or 0 if that is not set",
+    byDefault: "the setting `injection.defaultMaxRestarts`, or else as many as the plain JobSet survives",
     example: "10",
     description:
       "How many failures may restart the group before the JobSet fails. Disruptions such as a node drain do not count.",
@@ -115,7 +116,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   agentCpu: {
     on: "JobSet",
     values: "a quantity above 0",
-    byDefault: "the setting `injection.agentResources.cpu`",
+    byDefault: "the setting `injection.agentResources.cpu`; none in a BestEffort Pod",
     example: "100m",
     description: "CPU request of the agent, and its limit in a Guaranteed Pod.",
     section: "configuration.md#settings",
@@ -123,7 +124,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   agentMemory: {
     on: "JobSet",
     values: "a quantity of at least 1Mi",
-    byDefault: "the setting `injection.agentResources.memory`",
+    byDefault: "the setting `injection.agentResources.memory`; none in a BestEffort Pod",
     example: "64Mi",
     description: "Memory request and limit of the agent.",
     section: "configuration.md#settings",

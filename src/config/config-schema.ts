@@ -2,6 +2,7 @@
 // docs/configuration.md is generated from it, so users read these descriptions.
 import { z } from "zod";
 import { DURATION_FORM, formatDuration, parseDuration } from "../api/duration.ts";
+import { MAX_INT32 } from "../api/names.ts";
 import { DEFAULT_RESTART_POLICY as PATIENCE } from "../api/restart-policy.ts";
 import { VERSION } from "../api/version.ts";
 import { quantityValue } from "../json/quantity.ts";
@@ -14,8 +15,10 @@ export interface SettingText {
   readonly expected: string;
   /** What the setting does, and the reason for its default. */
   readonly description: string;
-  /** The default in YAML. */
+  /** The default in YAML. If the setting has none, any value. */
   readonly example: string;
+  /** What applies if the setting has no default. */
+  readonly unset?: string;
 }
 
 /** The texts of each setting, by its schema. */
@@ -82,6 +85,36 @@ function count(byDefault: number, description: string) {
   return schema.register(settingTexts, { expected, description, example: String(byDefault) });
 }
 
+function agentResources() {
+  const amounts = z.strictObject({
+    cpu: quantity(
+      "10m",
+      "CPU request of the agent. It works for some tens of milliseconds when its Pod restarts, while the workers " +
+        "are down, and then waits. A larger request could prevent scheduling of a Pod that fills its node.",
+    ),
+    guaranteedCpu: quantity(
+      "100m",
+      "CPU request and limit of the agent in a Guaranteed Pod, which needs both. The start of the agent is part " +
+        "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and " +
+        "11 ms with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
+    ),
+    memory: quantity(
+      "64Mi",
+      "Memory request and limit of the agent. It uses 22 to 25 MiB. Its gate, which runs while the barrier is " +
+        "down, mostly shares these pages. The rest is for one small object and TLS buffers.",
+    ),
+  });
+  const schema = z.union([z.literal("none"), amounts]).prefault({});
+  return schema.register(settingTexts, {
+    expected: "none, or a map with cpu, guaranteedCpu and memory",
+    description:
+      "Resources of the agent. With `none` it gets none, so that a queue needs no quota for it; a Guaranteed Pod is " +
+      "then Burstable. In a Pod whose containers request neither CPU nor memory it gets none anyway, and the Pod " +
+      "stays BestEffort. Annotations of a JobSet override both.",
+    example: "{cpu: 10m, guaranteedCpu: 100m, memory: 64Mi}",
+  });
+}
+
 const injection = z
   .strictObject({
     default: choice(
@@ -112,26 +145,21 @@ const injection = z
           "registry.",
         example: "[]",
       }),
-    agentResources: z
-      .strictObject({
-        cpu: quantity(
-          "10m",
-          "CPU request of the agent. It works for some tens of milliseconds when its Pod restarts, while the workers " +
-            "are down, and then waits. A larger request could prevent scheduling of a Pod that fills its node.",
-        ),
-        guaranteedCpu: quantity(
-          "100m",
-          "CPU request and limit of the agent in a Guaranteed Pod, which needs both. The start of the agent is part " +
-            "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and " +
-            "11 ms with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
-        ),
-        memory: quantity(
-          "64Mi",
-          "Memory request and limit of the agent. It uses 22 to 25 MiB. Its gate, which runs while the barrier is " +
-            "down, mostly shares these pages. The rest is for one small object and TLS buffers.",
-        ),
-      })
-      .prefault({}),
+    defaultMaxRestarts: z
+      .int()
+      .min(0)
+      .max(MAX_INT32)
+      .optional()
+      .register(settingTexts, {
+        expected: `a whole number from 0 to ${MAX_INT32}`,
+        description:
+          "Restart budget of JobSets that do not set `reprise.dev/max-restarts`, if their Namespace does not set it " +
+          "either. By default the budget is derived from each JobSet, so that it survives at least as many failures " +
+          "as without reprise ([docs/failure-policy.md](failure-policy.md#the-budget)).",
+        example: "10",
+        unset: "derived",
+      }),
+    agentResources: agentResources(),
     restartExitCode: z
       .int()
       .min(1)
@@ -194,8 +222,9 @@ const webhook = z
     namespacedPolicies: choice(
       ["enabled", "disabled"],
       "enabled",
-      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, which the webhook " +
-        "then watches. With `disabled` it reads no ConfigMaps and needs no permission for them.",
+      "Whether namespaces may define failure policies in a ConfigMap `reprise-failure-policies`, and a restart " +
+        "budget in the annotation `reprise.dev/max-restarts` of the Namespace. The webhook then watches both. With " +
+        "`disabled` it reads neither and needs no permission for them.",
     ),
   })
   .prefault({});

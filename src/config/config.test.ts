@@ -32,10 +32,16 @@ describe("parseConfig", () => {
       injection: {
         ...defaultConfig.injection,
         restartExitCode: 90,
-        agentResources: { ...defaultConfig.injection.agentResources, cpu: "1" },
+        agentResources: { cpu: "1", guaranteedCpu: "100m", memory: "64Mi" },
       },
       stuckPods: { ...defaultConfig.stuckPods, threshold: 120_000 },
     });
+  });
+
+  it("reads settings without a default, and the word none instead of resources", () => {
+    expect(defaultConfig.injection.defaultMaxRestarts).toBeUndefined();
+    const { injection } = parseConfig("injection: {defaultMaxRestarts: 0, agentResources: none}", "f");
+    expect(injection).toMatchObject({ defaultMaxRestarts: 0, agentResources: "none" });
   });
 
   it("suggests the most similar setting for an unknown key, with its line", () => {
@@ -111,6 +117,21 @@ describe("parseConfig", () => {
       "injection:\n  imagePullSecrets:\n    - a\n    - 5\n",
       'reprise.yaml:2: injection.imagePullSecrets: expected a list of Secret names, found the list ["a",5]; for ' +
         'example "imagePullSecrets: []"',
+    ],
+    [
+      "injection:\n  defaultMaxRestarts: -1\n",
+      "reprise.yaml:2: injection.defaultMaxRestarts: expected a whole number from 0 to 2147483647, found -1; for " +
+        'example "defaultMaxRestarts: 10"',
+    ],
+    [
+      "injection:\n  agentResources: all\n",
+      "reprise.yaml:2: injection.agentResources: expected none, or a map with cpu, guaranteedCpu and memory, found " +
+        '"all"; for example "agentResources: {cpu: 10m, guaranteedCpu: 100m, memory: 64Mi}"',
+    ],
+    [
+      "injection:\n  agentResources:\n    mem: 64Mi\n",
+      "reprise.yaml:3: injection.agentResources.mem is not a known setting; remove it (known here: cpu, " +
+        "guaranteedCpu, memory)",
     ],
     [
       "injection:\n  agentResources:\n    memory: 64 MB\n",

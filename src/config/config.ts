@@ -13,6 +13,9 @@ export const defaultConfig: Config = configSchema.parse({});
 
 type Path = readonly PropertyKey[];
 
+/** The code of an issue about keys that are not in the schema. */
+const UNKNOWN = "unrecognized_keys";
+
 /** `file` is used in messages only. Throws a ConfigError that lists every problem. */
 export function parseConfig(text: string, file: string): Config {
   const lines = new LineCounter();
@@ -47,7 +50,7 @@ function problems(
   file: string,
   lineOf: (path: Path) => number,
 ): RepriseError[] {
-  if (issue.code === "unrecognized_keys") {
+  if (issue.code === UNKNOWN) {
     const known = Object.keys(shapeAt(issue.path));
     return issue.keys.map((key) => {
       const path = [...issue.path, key];
@@ -61,6 +64,12 @@ function problems(
         ...suggestion,
       });
     });
+  }
+  if (issue.code === "invalid_union") {
+    // The form that the value was meant to have is the one whose problems are inside the value.
+    const meant = issue.errors.find((errors) => errors.some(({ code, path }) => code === UNKNOWN || path.length > 0));
+    const inside = meant?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [];
+    if (inside.length > 0) return inside.flatMap((each) => problems(each, written, file, lineOf));
   }
   if (issue.code === "custom" && typeof issue.params?.["problem"] === "string") {
     const { problem, fix } = issue.params;
@@ -102,6 +111,7 @@ export function shapeAt(path: Path): Readonly<Record<string, z.core.$ZodType>> {
 
 function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
   if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return Object.assign({}, ...schema.options.map(shapeOf));
   return schema instanceof z.ZodObject ? schema.shape : {};
 }
 

@@ -30,7 +30,7 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
   return ({ template, workers }) => {
     const names = new Set(workers);
     const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
-    const facts = agentFacts(template, containers, inputs);
+    const facts = agentFacts(template, containers, context);
     const key = Object.values(facts).join();
     const agent = agents.get(key) ?? buildAgent(facts, context);
     agents.set(key, agent);

@@ -115,14 +115,14 @@ describe("participation", () => {
 });
 
 describe("the record", () => {
-  it("contains version, inputs and additions, and nothing that changes from run to run", () => {
+  it("contains version, additions, budget and inputs, and nothing that changes from run to run", () => {
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "42").replicatedJob("workers").build();
     const { labels, annotations } = Object(injected(create(object))["metadata"]);
     expect(labels).toEqual({ [LABEL.injected]: "true" });
     expect(annotations[ANNOTATION.status]).toBe(
       `{"version":"${VERSION}","protocol":"epoch","agentImage":"registry.example/reprise:test",` +
         '"added":{"initContainer":"reprise-agent","volume":"reprise-agent-token","imagePullSecrets":[]},' +
-        '"replicatedJobs":1,"inputs":{"reprise.dev/fail-exit-codes":"42"}}',
+        '"replicatedJobs":1,"budget":{"max":6,"from":"backoffLimit"},"inputs":{"reprise.dev/fail-exit-codes":"42"}}',
     );
   });
 

@@ -3,6 +3,7 @@
 import { annotationPath, type Finding, type InjectionOutcome, type SkipReason } from "../api/admission.ts";
 import { isJobSet } from "../api/jobset.ts";
 import { ANNOTATION, LABEL } from "../api/names.ts";
+import type { NamespaceLookup } from "../api/namespace.ts";
 import { protocolOf } from "../api/protocol.ts";
 import { quoted } from "../json/brief.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
@@ -10,6 +11,7 @@ import type { JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
 import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
+import { budgetOfNew } from "./budget.ts";
 import { additionsBuilder } from "./build.ts";
 import { type FindPolicy, readInputs } from "./inputs.ts";
 import { Overwrites } from "./overwrites.ts";
@@ -36,7 +38,12 @@ export interface InjectionRequest {
   readonly config: InjectionSettings;
   /** Failure policies by name. Without it no policy is known. */
   readonly policies?: PolicyLookup;
+  /** The annotations of Namespaces. Without it no Namespace has any. */
+  readonly namespaces?: NamespaceLookup;
 }
+
+/** What injection looks up by name. */
+export type Lookups = Required<Pick<InjectionRequest, "policies" | "namespaces">>;
 
 const NO_POLICIES = createPolicyLookup({ configured: new Map() });
 
@@ -117,14 +124,16 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const injected = failsJobSet ? withFailJobSetRule(templates, failJobSetRule(targets)) : templates;
   const { agentImage, imagePullSecrets } = settings;
   const exitCodes = inputs.texts[ANNOTATION.failurePolicy] === undefined ? undefined : inputs.policy;
+  const { protocol } = context;
+  const budget = protocol === "epoch" ? budgetOfNew(request, participants, record?.budget) : undefined;
   const status = writeRecord(
-    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts, exitCodes },
+    { protocol, agentImage, imagePullSecrets, budget: budget?.budget, inputs: inputs.texts, exitCodes },
     participants.length,
   );
   return {
     kind: "injected",
     object: withInjectionMetadata(injected === written ? object : { ...object, spec: injected }, status),
-    warnings: overwrites.warnings(),
+    warnings: [...overwrites.warnings(), ...(budget?.warnings ?? [])],
   };
 }
 

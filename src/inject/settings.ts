@@ -7,7 +7,10 @@ export interface InjectionSettings {
   readonly agentPullPolicy: "IfNotPresent" | "Always" | "Never";
   /** Names of Secrets, added to the imagePullSecrets of each Pod. */
   readonly imagePullSecrets: readonly string[];
-  readonly agentResources: { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
+  /** `none`: agents get no resources, unless annotations of the JobSet set them. */
+  readonly agentResources: "none" | { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
+  /** The restart budget of JobSets whose budget neither they nor their Namespace set. Undefined: derived. */
+  readonly defaultMaxRestarts?: number | undefined;
   /** Exit code with which an agent requests the restart of its Pod. */
   readonly restartExitCode: number;
 }

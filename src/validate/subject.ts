@@ -1,5 +1,7 @@
 // A JobSet as the rules see it, read once and shared by all of them. Pure.
-import type { Finding, SkipReason } from "../api/admission.ts";
+import type { Finding, InjectionOutcome, SkipReason } from "../api/admission.ts";
+import { type Budget, budgetInForce } from "../api/budget.ts";
+import { readJobSet } from "../api/jobset.ts";
 import { type Protocol, protocolOf } from "../api/protocol.ts";
 import { type InjectionRequest, inject, policiesOf } from "../inject/inject.ts";
 import { type Inputs, readInputs } from "../inject/inputs.ts";
@@ -22,6 +24,8 @@ export interface Subject {
   /** The errors with which injection would reject the JobSet if it were created as it is now. */
   readonly injectionErrors: readonly Finding[];
   readonly isInjected: boolean;
+  /** The restart budget of our own protocol. Undefined if only a successful injection would tell it. */
+  readonly budget: Budget | undefined;
   /** The inputs that its templates were injected with. */
   readonly inputs: Inputs;
   readonly participants: readonly Member[];
@@ -50,12 +54,19 @@ export function readSubject(request: InjectionRequest): Subject {
     skipped: skipReason(request, outcome.kind === "skipped" ? outcome.reason : undefined),
     injectionErrors: outcome.kind === "refused" ? outcome.errors : [],
     isInjected: isInjected(spec),
+    budget: budgetOf(object, outcome),
     inputs,
     participants: findParticipants(listAt(spec, "replicatedJobs"), inputs, []).map((each) => ({
       ...each,
       agent: findAgent(each.template.podSpec),
     })),
   };
+}
+
+function budgetOf(object: JsonObject, outcome: InjectionOutcome): Budget | undefined {
+  const written = budgetInForce(readJobSet(object));
+  if (written.from === "annotation" || isInjected(objectAt(object, "spec") ?? {})) return written;
+  return outcome.kind === "injected" ? budgetInForce(readJobSet(outcome.object)) : undefined;
 }
 
 /** On UPDATE only the stored object counts: changing the toggle later does not undo the injection. */

@@ -106,7 +106,7 @@ describe("an update", () => {
   });
 
   it("does not repeat the warnings of the creation", () => {
-    const old = changed(live, ["spec", "failurePolicy", "maxRestarts"], 0);
+    const old = changed(live, ["metadata", "annotations", ANNOTATION.maxRestarts], "0");
     const { warnings, results } = onUpdate(old, old);
     expect(warnings).toEqual([]);
     expect(results.find(({ rule }) => rule === "restart-budget")).toMatchObject({ verdict: "warning" });

@@ -1,6 +1,5 @@
 // Tracks the failure policies of namespaces by watching the ConfigMaps of that one name. Requests are answered from
 // memory: a webhook that calls the API server while the API server waits for it could use up its request slots.
-import { setTimeout as sleep } from "node:timers/promises";
 import { ANNOTATION, FAILURE_POLICIES_CONFIG_MAP } from "../api/names.ts";
 import { reasonOf } from "../errors.ts";
 import { objectAt, textAt } from "../json/edit.ts";
@@ -8,16 +7,8 @@ import { type CollectionReader, Reflector } from "../kube/reflector.ts";
 import { readPolicyTexts } from "../policy/config-map.ts";
 import type { NamespacePolicies } from "../policy/lookup.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { CatchUp, startWatch } from "./catch-up.ts";
 import type { AdmissionRequest } from "./review.ts";
-
-/**
- * A ConfigMap and a JobSet that refers to it are often applied together, and the watch may lag by milliseconds. This is
- * more than any healthy watch needs, and little of the 5 s that the API server waits.
- */
-const CATCH_UP_MS = 500;
-
-/** Starting without the first list is better than not starting: only JobSets that name a policy need it. */
-const FIRST_LIST_MS = 5_000;
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
@@ -31,8 +22,7 @@ export interface PolicyWatchOptions {
 export class PolicyWatch {
   readonly #reflector: Reflector<ReadonlyMap<string, string>>;
   readonly #configured: PolicyWatchOptions["configured"];
-  /** Called on every change. */
-  readonly #waiting = new Set<() => void>();
+  readonly #catchUp = new CatchUp();
   #lastProblem = "the first list has not finished";
 
   constructor({ client, log, configured }: PolicyWatchOptions) {
@@ -43,19 +33,17 @@ export class PolicyWatch {
       // With this name in the ClusterRole, RBAC allows nothing else.
       fieldSelector: `metadata.name=${FAILURE_POLICIES_CONFIG_MAP}`,
       project: readPolicyTexts,
-      onChange: () => this.#wake(),
+      onChange: () => this.#catchUp.wake(),
       onError: (error, stage) => {
         this.#lastProblem = reasonOf(error);
         log.warn({ watched: "failure policies", stage, err: error }, "watch interrupted");
       },
     });
-    void this.#reflector.whenSynced().then(() => this.#wake());
+    void this.#reflector.whenSynced().then(() => this.#catchUp.wake());
   }
 
-  /** Returns after the first list, or after a timeout; the list is then retried in the background. */
   async start(): Promise<void> {
-    this.#reflector.start();
-    await Promise.race([this.#reflector.whenSynced(), sleep(FIRST_LIST_MS, undefined, { ref: false })]);
+    await startWatch(this.#reflector);
   }
 
   async stop(): Promise<void> {
@@ -76,31 +64,12 @@ export class PolicyWatch {
   /** What a request must wait for, if it names a policy that is not known yet. */
   readonly pending = ({ operation, namespace, object }: AdmissionRequest): Promise<void> | undefined => {
     const name = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.failurePolicy);
-    if (operation !== "CREATE" || name === undefined || this.#knows(namespace, name)) return undefined;
-    return this.#untilKnown(namespace, name);
+    if (operation !== "CREATE" || name === undefined) return undefined;
+    return this.#catchUp.until(() => this.#knows(namespace, name));
   };
 
   #knows(namespace: string, name: string): boolean {
     const policies = this.policiesOf(namespace);
     return policies.kind === "known" && (policies.texts.has(name) || this.#configured.has(name));
-  }
-
-  #untilKnown(namespace: string, name: string): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const look = () => {
-        if (this.#knows(namespace, name)) end();
-      };
-      const timer = setTimeout(end, CATCH_UP_MS);
-      this.#waiting.add(look);
-    });
-  }
-
-  #wake(): void {
-    for (const look of this.#waiting) look();
   }
 }

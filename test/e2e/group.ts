@@ -323,6 +323,8 @@ function jobSetOf(name: string, shape: GroupShape): object {
       spec: {
         parallelism: pods,
         completions: pods,
+        // The budget is then maxRestarts.
+        backoffLimit: 0,
         template: {
           spec: {
             terminationGracePeriodSeconds: 1,

@@ -132,10 +132,13 @@ async function apply(builder: JobSetBuilder, options: { readonly plain?: boolean
 
 /** Two Pods that restart in place. */
 function train(name: string, maxRestarts: number, annotations: Annotations = {}): JobSetBuilder {
-  return jobSet(name)
-    .metadata({ annotations })
-    .spec({ failurePolicy: { maxRestarts } })
-    .replicatedJob("workers", { pods: 2 });
+  return (
+    jobSet(name)
+      .metadata({ annotations })
+      .spec({ failurePolicy: { maxRestarts } })
+      // The budget is then maxRestarts.
+      .replicatedJob("workers", { pods: 2, job: { backoffLimit: 0 } })
+  );
 }
 
 type Annotations = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
-// Failure policies of namespaces on a real API server: the webhook reads them with its narrow permissions, even if they
-// are only a moment old, and a live JobSet keeps the policy from its creation.
+// Failure policies and restart budgets of namespaces on a real API server: the webhook reads them with its narrow
+// permissions, even if they are only a moment old, and a live JobSet keeps those from its creation.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -97,6 +97,54 @@ test("a policy of one namespace is unknown in another", async () => {
   await expect(apply(train("theirs", "private"))).rejects.toThrow('"private" is not defined in ConfigMap');
 });
 
+describe("the restart budget of a Namespace", () => {
+  const annotated = (name: string, maxRestarts: string): JsonObject => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: {
+      name,
+      labels: { "reprise.dev/injection": "enabled" },
+      annotations: { "reprise.dev/max-restarts": maxRestarts },
+    },
+  });
+  const plain = (namespace: string, name = "train") =>
+    jobSet(name).metadata({ namespace }).suspended().replicatedJob("workers", { pods: 2 }).build();
+  const budget = async (namespace: string, name = "train") => {
+    const path = "jsonpath={.metadata.annotations.reprise\\.dev/status}";
+    return JSON.parse(await kubectl(["get", "jobset", name, "-n", namespace, "-o", path])).budget;
+  };
+
+  test("applies to a JobSet that is applied together with it", async () => {
+    for (const round of [1, 2, 3]) {
+      const namespace = `budget-${round}`;
+      await apply(annotated(namespace, `${40 + round}`), plain(namespace));
+      expect(await budget(namespace)).toEqual({ max: 40 + round, from: "namespace" });
+    }
+  });
+
+  test("is kept by a live JobSet when it changes, and applies to new ones", async () => {
+    const namespace = "budget-changed";
+    await apply(annotated(namespace, "5"), plain(namespace));
+    await apply(annotated(namespace, "7"));
+    await waitFor("the webhook sees the new annotation", 10_000, async () => {
+      await kubectl(["delete", "jobset", "later", "-n", namespace, "--ignore-not-found"]);
+      await apply(plain(namespace, "later"));
+      return (await budget(namespace, "later")).max === 7;
+    });
+    await apply(plain(namespace));
+    expect(await budget(namespace)).toEqual({ max: 5, from: "namespace" });
+  });
+
+  test("is ignored with a warning if it is invalid, and no JobSet is denied for it", async () => {
+    const namespace = "budget-invalid";
+    await apply(annotated(namespace, "ten"));
+    const input = stringify(plain(namespace));
+    const said = await kubectl(["apply", "-f", "-"], { input, withWarnings: true });
+    expect(said).toContain(`Warning: reprise: "ten" in reprise.dev/max-restarts of Namespace ${namespace} is not`);
+    expect(await budget(namespace)).toEqual({ max: 6, from: "backoffLimit" });
+  });
+});
+
 describe("a live JobSet", () => {
   const namespace = "live";
 
@@ -142,6 +190,16 @@ describe("the webhook's permissions", () => {
     });
   });
 
+  test("let it list and watch Namespaces, and change none", async () => {
+    await withWebhookAccount(async (client) => {
+      const path = "/api/v1/namespaces";
+      expect((await client.request("GET", path))["kind"]).toBe("NamespaceList");
+      expect((await client.stream(path, { query: { watch: true, timeoutSeconds: 1 } })).readable).toBe(true);
+      const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new" } };
+      await expect(client.request("POST", path, { body })).rejects.toMatchObject({ status: 403 });
+    });
+  });
+
   test.each([
     ["any ConfigMap", all, {}],
     ["one of another name", all, byName("kube-root-ca.crt")],
@@ -173,7 +231,12 @@ describe("the webhook's permissions", () => {
         const denial = /"cuda-default" cannot be looked up: .*has not read the policies of namespaces yet \((.*)/;
         return /403 Forbidden.*retry/.test(denial.exec(answer)?.[1] ?? "");
       });
-      await apply(jobSet("plain").metadata({ namespace: "without" }).suspended().replicatedJob("workers").build());
+      const input = stringify(
+        jobSet("plain").metadata({ namespace: "without" }).suspended().replicatedJob("workers").build(),
+      );
+      expect(await kubectl(["apply", "-f", "-"], { input, withWarnings: true })).toMatch(
+        /reprise\.dev\/max-restarts of Namespace without could not be read; .*403 Forbidden/,
+      );
       expect(await classes("without", "plain")).toEqual([]);
       const { metadata, ...rest } = JSON.parse(binding) as JsonObject & { metadata: JsonObject };
       await apply({ ...rest, metadata: { name: metadata["name"] ?? "" } });

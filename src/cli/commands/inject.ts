@@ -26,13 +26,17 @@ export function addInject(program: Command): void {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { RepriseError } = await import("../../errors.ts");
       const { injectDocuments, print } = await import("../output/inject-report.ts");
+      const { namespacesIn } = await import("../input/namespaces.ts");
       const { policiesIn } = await import("../input/policies.ts");
       const { readSources } = await import("../input/sources.ts");
 
       const config = await loadConfig(globalOptions(command).config);
       const documents = await readSources(filename);
-      const policies = policiesIn(documents, config.failurePolicies, namespace);
-      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, policies, namespace);
+      const known = {
+        policies: policiesIn(documents, config.failurePolicies, namespace),
+        namespaces: namespacesIn(documents),
+      };
+      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, known, namespace);
       for (const line of lines) process.stderr.write(`${line}\n`);
       // All or nothing: half of a file piped into kubectl would look like a success.
       if (refused > 0) throw new RepriseError("JOBSETS_REFUSED", { refused, jobSets });

@@ -51,8 +51,13 @@ const object = readInPlaceRestart({
   },
 });
 const jobSet = readJobSet({
-  metadata: { name: "train", namespace: "ml", uid: "j" },
-  spec: { failurePolicy: { maxRestarts: 3 }, replicatedJobs: [] },
+  metadata: {
+    name: "train",
+    namespace: "ml",
+    uid: "j",
+    annotations: { "reprise.dev/status": '{"budget":{"max":6,"from":"backoffLimit"}}' },
+  },
+  spec: { failurePolicy: { maxRestarts: 0 }, replicatedJobs: [] },
   status: { restartsCountTowardsMax: 1 },
 });
 

@@ -69,6 +69,19 @@ describe("reprise validate", SLOW, () => {
     ]);
   });
 
+  it("explains the restart budget, with the annotation of a Namespace in the input", async () => {
+    const namespace =
+      'apiVersion: v1\nkind: Namespace\nmetadata: {name: team, annotations: {reprise.dev/max-restarts: "8"}}\n';
+    const explained = async (text: string) =>
+      (await cli.run(["validate", "--explain", "-f", "-"], text)).stdout.match(/ restart-budget: .*/)?.[0];
+    expect(await explained(jobSetText("train"))).toBe(
+      " restart-budget: pass (27 restarts (from backoffLimit and failurePolicy.maxRestarts))",
+    );
+    expect(await explained(`${namespace}---\n${jobSetText("train")}`)).toBe(
+      " restart-budget: pass (8 restarts (from reprise.dev/max-restarts of the Namespace))",
+    );
+  });
+
   it("knows the failure policies of the config file and of a ConfigMap in the input", async () => {
     const config = await cli.file("policies.yaml", "failurePolicies: {ours: {failExitCodes: 7}}\n");
     const policies =

@@ -21,13 +21,17 @@ export function addValidate(program: Command): void {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { RepriseError } = await import("../../errors.ts");
       const report = await import("../output/validate-report.ts");
+      const { namespacesIn } = await import("../input/namespaces.ts");
       const { policiesIn } = await import("../input/policies.ts");
       const { readSources } = await import("../input/sources.ts");
 
       const config = await loadConfig(globalOptions(command).config);
       const documents = await readSources(filename);
-      const policies = policiesIn(documents, config.failurePolicies, namespace);
-      const validations = report.validateDocuments(documents, config.injection, policies, namespace);
+      const known = {
+        policies: policiesIn(documents, config.failurePolicies, namespace),
+        namespaces: namespacesIn(documents),
+      };
+      const validations = report.validateDocuments(documents, config.injection, known, namespace);
       const ignored = documents.filter(({ jobSets, value }) => jobSets.length === 0 && value !== null).length;
       const print = output === "json" ? report.verdictsAsJson : report.verdictsAsText;
       process.stdout.write(print(validations, ignored, explain));

@@ -37,6 +37,7 @@ export function addWebhook(program: Command): void {
       const { loadConfig } = await import("../../config/config-file.ts");
       const { createLogger } = await import("../../telemetry/log.ts");
       const { createRegistry } = await import("../../telemetry/metrics.ts");
+      const { allOf } = await import("../../webhook/catch-up.ts");
       const { createCores } = await import("../../webhook/cores.ts");
       const { runWebhook } = await import("../../webhook/run.ts");
       const { terminationSignal } = await import("../../process/signals.ts");
@@ -49,16 +50,16 @@ export function addWebhook(program: Command): void {
       const log = createLogger({ level: options.logLevel ?? config.logLevel }).child({ component: "webhook" });
       const terminated = terminationSignal();
       const prerequisites = await watchPrerequisites(options, log);
-      const policies =
-        config.webhook.namespacedPolicies === "enabled" ? await watchPolicies(options, config, log) : undefined;
+      const watches =
+        config.webhook.namespacedPolicies === "enabled" ? await watchNamespaces(options, config, log) : undefined;
       try {
         const webhook = await runWebhook({
           ...config.webhook,
           cores: skipUnsupported(
-            createCores({ ...config, injection }, policies?.watch.policiesOf),
+            createCores({ ...config, injection }, watches?.policies.policiesOf, watches?.namespaces.limitOf),
             () => prerequisites.lacks,
           ),
-          ...(policies === undefined ? {} : { pending: policies.watch.pending }),
+          ...(watches === undefined ? {} : { pending: allOf(watches.policies.pending, watches.namespaces.pending) }),
           log,
           registry: createRegistry(),
           drain: { minMs: drainMin, maxMs: drainMax },
@@ -67,19 +68,23 @@ export function addWebhook(program: Command): void {
         await webhook.shutdown();
       } finally {
         await prerequisites.stop();
-        await policies?.watch.stop();
-        await policies?.client.close();
+        await watches?.policies.stop();
+        await watches?.namespaces.stop();
+        await watches?.client.close();
       }
     });
 }
 
-async function watchPolicies({ kubeconfig, context }: GlobalOptions, { failurePolicies }: Config, log: Logger) {
+/** What the webhook knows about namespaces: their failure policies, and the annotations of the Namespaces. */
+async function watchNamespaces({ kubeconfig, context }: GlobalOptions, { failurePolicies }: Config, log: Logger) {
   const { connect } = await import("../../kube/client.ts");
+  const { NamespaceWatch } = await import("../../webhook/namespace-watch.ts");
   const { PolicyWatch } = await import("../../webhook/policy-watch.ts");
   const client = connect({ kubeconfig, context });
-  const watch = new PolicyWatch({ client, log, configured: failurePolicies });
-  await watch.start();
-  return { client, watch };
+  const policies = new PolicyWatch({ client, log, configured: failurePolicies });
+  const namespaces = new NamespaceWatch({ client, log });
+  await Promise.all([policies.start(), namespaces.start()]);
+  return { client, policies, namespaces };
 }
 
 function duration(text: string): Milliseconds {

@@ -1,10 +1,9 @@
 // What `reprise inject` does with the documents, and the formats in which it prints the result. Pure.
 import jsonPatch from "fast-json-patch";
-import { inject } from "../../inject/inject.ts";
+import { inject, type Lookups } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import { createPatch } from "../../json/patch.ts";
 import type { Json } from "../../json/types.ts";
-import type { PolicyLookup } from "../../policy/lookup.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
 import { findingLine, jobSetName, type Located, locate, namespaceOf, noteLine } from "./finding-line.ts";
@@ -31,11 +30,11 @@ type Result =
 export function injectDocuments(
   documents: readonly InputDocument[],
   settings: InjectionSettings,
-  policies: PolicyLookup,
+  known: Lookups,
   namespace: string,
 ): InjectionReport {
   const injected = documents.map((input) => {
-    const results = locate([input]).map((at) => injectOne(at, settings, policies, namespace));
+    const results = locate([input]).map((at) => injectOne(at, settings, known, namespace));
     return { input, results, changes: results.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
   });
   const results = injected.flatMap((each) => each.results);
@@ -47,14 +46,14 @@ export function injectDocuments(
   };
 }
 
-function injectOne(at: Located, settings: InjectionSettings, policies: PolicyLookup, namespace: string): Result {
+function injectOne(at: Located, settings: InjectionSettings, known: Lookups, namespace: string): Result {
   const { object, path } = at.jobSet;
   const request = {
     operation: "CREATE",
     namespace: namespaceOf(at.jobSet, namespace),
     object,
     config: settings,
-    policies,
+    ...known,
   } as const;
   const outcome = inject(request);
   const warnings = outcome.warnings.map((finding) => findingLine(at, "warning", finding));

@@ -3,6 +3,7 @@ import { budgetOf } from "../../../controller/escalation/budget.ts";
 import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
 import { describeCause } from "../../../controller/status/history.ts";
 import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
+import type { BudgetSource } from "../../api/budget.ts";
 import { formatDuration } from "../../api/duration.ts";
 import type { InPlaceRestart, RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
 import type { JobSet } from "../../api/jobset.ts";
@@ -29,7 +30,7 @@ export interface GroupReport {
   readonly syncedEpoch?: number;
   readonly deprecatedEpoch?: number;
   readonly heldStages: readonly string[];
-  readonly restarts: { readonly used: number; readonly max?: number };
+  readonly restarts: { readonly used: number; readonly max?: number; readonly from?: BudgetSource };
   readonly waitingFor: readonly AwaitedPod[];
   readonly history: readonly RestartReport[];
   readonly conditions: readonly Condition[];

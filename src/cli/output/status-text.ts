@@ -1,4 +1,5 @@
 // The text output of `reprise status`: a table of groups, or the details of one. Pure.
+import { sourceText } from "../../api/budget.ts";
 import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
 
 /** One line per group. */
@@ -25,7 +26,7 @@ export function groupAsText(group: GroupReport, now: number): string {
     ["Ready", group.ready],
     ["Epoch", epochOf(group)],
     ...(group.heldStages.length === 0 ? [] : [["Held", group.heldStages.join(", ")]]),
-    ["Restarts", restartsOf(group).replace("/", " of ")],
+    ["Restarts", budgetOf(group)],
   ];
   const waiting = group.waitingFor.flatMap((awaited) => [
     `  waiting for ${describeAwaited(awaited, now)}`,
@@ -68,6 +69,11 @@ function epochOf({ syncedEpoch, deprecatedEpoch }: GroupReport): string {
 
 function restartsOf({ restarts: { used, max } }: GroupReport): string {
   return max === undefined ? String(used) : `${used}/${max}`;
+}
+
+function budgetOf({ restarts: { used, max, from } }: GroupReport): string {
+  const source = from === undefined ? "" : ` (${sourceText(from)})`;
+  return max === undefined ? String(used) : `${used} of ${max}${source}`;
 }
 
 /** Why a group waits, in one line from its conditions. */

@@ -1,7 +1,7 @@
 // What `reprise validate` does with the documents, and how it prints the verdicts. Pure.
 import type { Finding, RuleResult, Verdict } from "../../api/admission.ts";
+import type { Lookups } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
-import type { PolicyLookup } from "../../policy/lookup.ts";
 import { preview } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { findingLine, jobSetName, type Located, locate, namespaceOf } from "./finding-line.ts";
@@ -16,12 +16,12 @@ interface JobSetValidation {
 export function validateDocuments(
   documents: readonly InputDocument[],
   config: InjectionSettings,
-  policies: PolicyLookup,
+  known: Lookups,
   namespace: string,
 ): JobSetValidation[] {
   return locate(documents).map((at) => {
     const { object } = at.jobSet;
-    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, policies }) };
+    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, ...known }) };
   });
 }
 

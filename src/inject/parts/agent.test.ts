@@ -8,7 +8,7 @@ import {
   settings,
   templateOf,
 } from "../../../test/builders/injection.ts";
-import { container, jobSet } from "../../../test/builders/jobset.ts";
+import { container, type JobSetBuilder, jobSet } from "../../../test/builders/jobset.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
 
@@ -131,7 +131,8 @@ describe("the agent's resources", () => {
   });
 
   it.each<[string, JsonObject[], JsonObject[]]>([
-    ["nothing is said", [{}], []],
+    ["only memory is requested", [{ resources: { requests: { memory: "1Gi" } } }], []],
+    ["only an initContainer has resources", [{}], [{ resources: GUARANTEED }]],
     ["one container has no limits", [{ resources: GUARANTEED }, {}], []],
     ["an initContainer has no limits", [{ resources: GUARANTEED }], [{}]],
     ["a limit is zero", [{ resources: { limits: { cpu: "0", memory: "1Gi" } } }], []],
@@ -142,6 +143,36 @@ describe("the agent's resources", () => {
       initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
     });
     expect(at(agentOf(object.build()), "resources")).toEqual(FLEXIBLE);
+  });
+
+  it.each<[string, JsonObject]>([
+    ["nothing", {}],
+    ["only devices", { limits: { "nvidia.com/gpu": 8 }, requests: { "nvidia.com/gpu": 8 } }],
+    ["zero", { requests: { cpu: 0, memory: "0" } }],
+  ])(
+    "are none where the containers request %s: the Pod stays BestEffort, and its queue needs no quota",
+    (_case, of) => {
+      const object = jobSet().replicatedJob("workers", {
+        containers: [container("train", { resources: of })],
+        initContainers: [container("fetch")],
+      });
+      expect(agentOf(object.build())).not.toHaveProperty("resources");
+    },
+  );
+
+  it("are none with injection.agentResources none, unless the annotations set them", () => {
+    const config = { ...settings, agentResources: "none" } as const;
+    const agentWith = (builder: JobSetBuilder) =>
+      at(injected(create(builder.build(), config)), ...POD_SPEC, "initContainers", 0);
+    const guaranteed = () =>
+      jobSet().replicatedJob("workers", { containers: [container("train", { resources: GUARANTEED })] });
+    expect(agentWith(guaranteed())).not.toHaveProperty("resources");
+    expect(at(agentWith(guaranteed().annotation(ANNOTATION.agentCpu, "1")), "resources")).toEqual({
+      requests: { cpu: "1" },
+      limits: { cpu: "1" },
+    });
+    const plain = jobSet().annotation(ANNOTATION.agentCpu, "1").replicatedJob("workers");
+    expect(at(agentWith(plain), "resources")).toEqual({ requests: { cpu: "1" } });
   });
 
   it("are those of the annotations", () => {

@@ -30,11 +30,16 @@ interface AgentFacts {
   readonly share: AgentShare;
 }
 
-export function agentFacts({ podSpec }: Template, workers: readonly JsonObject[], inputs: Inputs): AgentFacts {
+export function agentFacts(
+  { podSpec }: Template,
+  workers: readonly JsonObject[],
+  { inputs, settings }: Pick<AgentContext, "inputs" | "settings">,
+): AgentFacts {
+  const chosen = inputs.agentCpu !== undefined || inputs.agentMemory !== undefined;
   return {
     asRoot: runsAsRoot(podSpec, workers),
     confined: isConfined(podSpec),
-    share: agentShare(podSpec, inputs.agentCpu !== undefined || inputs.agentMemory !== undefined),
+    share: agentShare(podSpec, chosen, settings.agentResources),
   };
 }
 

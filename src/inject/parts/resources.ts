@@ -13,30 +13,43 @@ const COUNTED = ["cpu", "memory"] as const;
 /**
  * `fixed`: requests equal limits. Required in a Guaranteed Pod, which would otherwise lose its class and pinned CPUs.
  * `flexible`: no CPU limit. Throttling would slow down the agent's start, which is part of every recovery.
- * `none`: the Pod has Pod-level resources. They alone decide its class, and its containers must fit into them.
+ * `none`: the Pod has Pod-level resources, which alone decide its class and which its containers must fit into. Or its
+ * containers request neither CPU nor memory: it is BestEffort, and a queue may have no quota for anything else.
  */
 export type AgentShare = "fixed" | "flexible" | "none";
 
-/** `chosen`: the user set resources for the agent, so it gets them even in a Pod with Pod-level resources. */
-export function agentShare(podSpec: JsonObject, chosen: boolean): AgentShare {
-  if (hasPodResources(podSpec) && !chosen) return "none";
+/** `chosen`: the user set resources for the agent, so it gets them in every Pod. */
+export function agentShare(podSpec: JsonObject, chosen: boolean, usual: UsualResources): AgentShare {
+  if (!chosen && (usual === "none" || hasAmounts(podSpec) || !userContainers(podSpec).some(hasAmounts))) return "none";
   return isGuaranteed(podSpec) ? "fixed" : "flexible";
 }
+
+type UsualResources = InjectionSettings["agentResources"];
 
 /** The annotations override the config. */
 export function agentResources(
   share: AgentShare,
-  usual: InjectionSettings["agentResources"],
-  { agentCpu, agentMemory: memory = usual.memory }: Pick<Inputs, "agentCpu" | "agentMemory">,
+  usual: UsualResources,
+  { agentCpu, agentMemory }: Pick<Inputs, "agentCpu" | "agentMemory">,
 ): JsonObject | undefined {
   if (share === "none") return undefined;
-  if (share === "flexible") return { requests: { cpu: agentCpu ?? usual.cpu, memory }, limits: { memory } };
-  const both = { cpu: agentCpu ?? usual.guaranteedCpu, memory };
-  return { requests: both, limits: both };
+  const { cpu, guaranteedCpu, memory } = usual === "none" ? NO_AMOUNTS : usual;
+  const ofCpu = amountOf("cpu", agentCpu ?? (share === "fixed" ? guaranteedCpu : cpu));
+  const ofMemory = amountOf("memory", agentMemory ?? memory);
+  const requests = { ...ofCpu, ...ofMemory };
+  const limits = share === "fixed" ? requests : ofMemory;
+  return Object.keys(limits).length === 0 ? { requests } : { requests, limits };
 }
 
-function hasPodResources(podSpec: JsonObject): boolean {
-  const resources = objectAt(podSpec, "resources");
+const NO_AMOUNTS = { cpu: undefined, guaranteedCpu: undefined, memory: undefined };
+
+function amountOf(name: string, quantity: string | undefined): JsonObject {
+  return quantity === undefined ? {} : { [name]: quantity };
+}
+
+/** Whether a container, or the Pod as a whole, requests or limits CPU or memory. */
+function hasAmounts(holder: JsonObject): boolean {
+  const resources = objectAt(holder, "resources");
   return [objectAt(resources, "requests"), objectAt(resources, "limits")].some((amounts) =>
     COUNTED.some((name) => amount(amounts, name) !== undefined),
   );

@@ -1,10 +1,12 @@
 // The annotation reprise.dev/status: the record of an injection and its inputs. Later updates read it, so it holds no
 // time and nothing that two runs could write differently. A user may edit it: never trust its shape. Pure.
 
+import { type Budget, readBudget } from "../../api/budget.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
+import { recordJson } from "../../api/record-json.ts";
 import { VERSION } from "../../api/version.ts";
-import { isObject, listAt, objectAt, textAt } from "../../json/edit.ts";
+import { listAt, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { type ExitCodePolicy, formatCodes, readClasses } from "../../policy/exit-codes.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
@@ -14,6 +16,8 @@ export interface InjectionRecord {
   readonly agentImage: string;
   /** Pull secrets that injection may have added. */
   readonly imagePullSecrets: readonly string[];
+  /** Absent with JobSet's own protocol, whose controller counts the restarts. */
+  readonly budget: Budget | undefined;
   readonly inputs: InputTexts;
   /** The resolved exit codes of a named failure policy. The policy may change, a live JobSet does not. */
   readonly exitCodes: ExitCodePolicy | undefined;
@@ -27,6 +31,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     added: { initContainer: AGENT.container, volume: AGENT.tokenVolume, imagePullSecrets: record.imagePullSecrets },
     // A count, because ten thousand names do not fit into an annotation.
     replicatedJobs,
+    ...(record.budget === undefined ? {} : { budget: record.budget }),
     inputs: record.inputs,
     ...(record.exitCodes === undefined
       ? {}
@@ -36,8 +41,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
 
 /** The record of a JobSet. Undefined when it is missing or unreadable. */
 export function readRecord(object: JsonObject): InjectionRecord | undefined {
-  const text = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.status);
-  const status = text === undefined ? undefined : parseObject(text);
+  const status = recordJson(objectAt(objectAt(object, "metadata"), "annotations"));
   if (status === undefined) return undefined;
   const inputs = objectAt(status, "inputs");
   const texts: Record<string, string> = {};
@@ -49,6 +53,7 @@ export function readRecord(object: JsonObject): InjectionRecord | undefined {
     protocol: status["protocol"] === "jobset" ? "jobset" : "epoch",
     agentImage: textAt(status, "agentImage") ?? "",
     imagePullSecrets: listAt(objectAt(status, "added"), "imagePullSecrets").filter((name) => typeof name === "string"),
+    budget: readBudget(status["budget"]),
     inputs: texts,
     exitCodes: readExitCodes(objectAt(status, "exitCodes")),
   };
@@ -90,13 +95,4 @@ const unrecorded: FindPolicy = () => ({ kind: "unknown", places: `the record ${A
 export function sameInputs(a: Inputs, b: Inputs): boolean {
   const codes = ({ policy }: Inputs) => `${formatCodes(policy.fail)} ${formatCodes(policy.recreate)}`;
   return SHAPING_ANNOTATIONS.every((key) => a.texts[key] === b.texts[key]) && codes(a) === codes(b);
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
+import { settings } from "../../../test/builders/injection.ts";
 import { jobSet } from "../../../test/builders/jobset.ts";
-import { annotated, describeRule, findingsOf, SKIPPED } from "../../../test/builders/rule-examples.ts";
+import { annotated, describeRule, SKIPPED } from "../../../test/builders/rule-examples.ts";
+import type { RuleResult } from "../../api/admission.ts";
 import { ANNOTATION } from "../../api/names.ts";
+import type { JsonObject } from "../../json/types.ts";
+import { validate } from "../validate.ts";
 import { restartBudget } from "./restart-budget.ts";
 
 describeRule(restartBudget, {
@@ -15,9 +19,58 @@ describeRule(restartBudget, {
   ignores: SKIPPED,
 });
 
-it("restart-budget reports a JobSet that sets no budget at all: the default is 0", () => {
-  const object = jobSet().replicatedJob("workers").build();
-  expect(findingsOf(restartBudget, object)).toMatchObject([
-    { path: "spec.failurePolicy.maxRestarts", message: expect.stringContaining("is not set, which means 0") },
-  ]);
+/** The verdict for a JobSet with these limits. */
+function resultOf(backoffLimit: number | undefined, failurePolicy: JsonObject | undefined, limit?: string): RuleResult {
+  const builder = failurePolicy === undefined ? jobSet() : jobSet().spec({ failurePolicy });
+  const object = builder.replicatedJob("workers", { pods: 2, job: backoffLimit === undefined ? {} : { backoffLimit } });
+  const namespaces = () => ({ kind: "known", text: limit }) as const;
+  const request = { operation: "CREATE", namespace: "team", object: object.build(), config: settings } as const;
+  const result = validate({ ...request, namespaces }).results.find(({ rule }) => rule === restartBudget.name);
+  if (result === undefined) throw new Error("no result of the rule");
+  return result;
+}
+
+it.each([
+  [undefined, undefined, undefined, "6 restarts (from backoffLimit)"],
+  [0, undefined, undefined, "3 restarts (the default without a failurePolicy)"],
+  [0, { maxRestarts: 1 }, undefined, "1 restart (from failurePolicy.maxRestarts)"],
+  [0, { maxRestarts: 1 }, "9", "9 restarts (from reprise.dev/max-restarts of the Namespace)"],
+])(
+  "restart-budget says number and source: backoffLimit %j, failurePolicy %j, Namespace %j",
+  (b, policy, limit, text) => {
+    expect(resultOf(b, policy, limit)).toMatchObject({ verdict: "pass", reason: text });
+  },
+);
+
+it("restart-budget reports a budget of 0 that the user wrote into the fields of the JobSet", () => {
+  expect(resultOf(0, { maxRestarts: 0 })).toMatchObject({
+    verdict: "warning",
+    findings: [
+      {
+        path: "spec.failurePolicy.maxRestarts",
+        message:
+          "is 0 or not set, and a Job has backoffLimit 0: the first failure fails the JobSet, and nothing restarts " +
+          "in place; raise one of them, or set reprise.dev/max-restarts",
+      },
+    ],
+  });
+});
+
+it("restart-budget reports a budget of 0 of the Namespace", () => {
+  expect(resultOf(undefined, undefined, "0")).toMatchObject({
+    findings: [{ path: "", message: expect.stringMatching(/^reprise\.dev\/max-restarts of the Namespace is 0: /) }],
+  });
+});
+
+it("restart-budget reports maxRestarts 0 with JobSet's own protocol, which reads nothing else", () => {
+  const strategy = { restartStrategy: "InPlaceRestart" };
+  expect(resultOf(6, { ...strategy, maxRestarts: 0 })).toMatchObject({ verdict: "warning" });
+  expect(resultOf(6, strategy)).toMatchObject({ verdict: "warning" });
+  expect(resultOf(6, { ...strategy, maxRestarts: 1 })).toMatchObject({ verdict: "pass" });
+});
+
+it("restart-budget does not apply to a JobSet that injection refuses: it has no budget", () => {
+  const object = jobSet().annotation(ANNOTATION.failExitCodes, "0").replicatedJob("workers").build();
+  const { results } = validate({ operation: "CREATE", namespace: "team", object, config: settings });
+  expect(results.find(({ rule }) => rule === restartBudget.name)).toMatchObject({ verdict: "not-applicable" });
 });

@@ -1,38 +1,55 @@
 import { annotationPath } from "../../api/admission.ts";
+import { type BudgetSource, budgetText } from "../../api/budget.ts";
 import { ANNOTATION } from "../../api/names.ts";
-import { readWholeNumber } from "../../api/whole-number.ts";
-import { isAbsent, objectAt, textAt } from "../../json/edit.ts";
-import { judged, type Problem, type Rule } from "../rule.ts";
+import { isAbsent, objectAt } from "../../json/edit.ts";
+import { judged, notApplicable, type Problem, type Rule } from "../rule.ts";
 import type { Subject } from "../subject.ts";
 
 export const restartBudget: Rule = {
   name: "restart-budget",
   describe:
-    "The restart budget is above 0. It is `reprise.dev/max-restarts`, or else `failurePolicy.maxRestarts`, which " +
-    "defaults to 0.",
+    "The restart budget is above 0. It is at least what the plain JobSet survives, so it is 0 only if somebody says " +
+    "so.",
   severity: "warning",
   scope: "opted-in",
   check(subject) {
-    const problem = budgetProblem(subject);
-    return judged(problem === undefined ? [] : [problem], "the budget is above 0");
+    if (subject.protocol === "jobset") return judged(upstreamProblems(subject), "failurePolicy.maxRestarts is above 0");
+    const { budget } = subject;
+    if (budget === undefined) return notApplicable("not injected, so it has no budget");
+    return judged(budget.max === 0 ? [zeroProblem(budget.from)] : [], budgetText(budget));
   },
 };
 
 const CONSEQUENCE = "the first failure fails the JobSet, and nothing restarts in place";
+const MAX_RESTARTS = "spec.failurePolicy.maxRestarts";
 
-/** JobSet's own protocol does not read the annotation. */
-function budgetProblem({ annotations, protocol, spec }: Subject): Problem | undefined {
-  const text = protocol === "epoch" ? textAt(annotations, ANNOTATION.maxRestarts) : undefined;
-  if (text !== undefined) {
-    return readWholeNumber(text) === 0
-      ? { path: annotationPath(ANNOTATION.maxRestarts), message: `is 0: ${CONSEQUENCE}; raise it` }
-      : undefined;
+function zeroProblem(from: BudgetSource): Problem {
+  switch (from) {
+    case "annotation":
+      return { path: annotationPath(ANNOTATION.maxRestarts), message: `is 0: ${CONSEQUENCE}; raise it` };
+    case "namespace":
+      return ofOthers(`${ANNOTATION.maxRestarts} of the Namespace`);
+    case "config":
+      return ofOthers("injection.defaultMaxRestarts of the webhook's config");
+    default:
+      return {
+        path: MAX_RESTARTS,
+        message:
+          `is 0 or not set, and a Job has backoffLimit 0: ${CONSEQUENCE}; raise one of them, or set ` +
+          ANNOTATION.maxRestarts,
+      };
   }
-  const path = "spec.failurePolicy.maxRestarts";
+}
+
+/** Set by somebody else, so the user overrides it. */
+function ofOthers(source: string): Problem {
+  return { path: "", message: `${source} is 0: ${CONSEQUENCE}; set ${ANNOTATION.maxRestarts} on the JobSet` };
+}
+
+/** JobSet's own controller counts, and reads nothing else. */
+function upstreamProblems({ spec }: Subject): Problem[] {
   const written = objectAt(spec, "failurePolicy")?.["maxRestarts"];
-  if (!isAbsent(written)) {
-    return written === 0 ? { path, message: `is 0: ${CONSEQUENCE}; raise it` } : undefined;
-  }
-  const alternative = protocol === "epoch" ? `, or ${ANNOTATION.maxRestarts}` : "";
-  return { path, message: `is not set, which means 0: ${CONSEQUENCE}; set it${alternative}` };
+  if (!isAbsent(written) && written !== 0) return [];
+  const found = isAbsent(written) ? "is not set, which means 0" : "is 0";
+  return [{ path: MAX_RESTARTS, message: `${found}: ${CONSEQUENCE}; raise it` }];
 }
