@@ -55,7 +55,7 @@ async function othersWait(group: TrainingGroup, before: GroupState, others: read
 }
 
 describe.concurrent("a Pod that disappears", () => {
-  test("deleted: the others restart when its workers have ended, wait for the replacement, and it counts once", async () => {
+  test("deleted: the others restart when its workers have ended and wait for a new Pod, counted once", async () => {
     const { kubectl, namespace } = installation;
     const group = await TrainingGroup.start(installation, "deleted", { stages: { workers: 3 }, ...away });
     const before = await group.running();
@@ -72,7 +72,7 @@ describe.concurrent("a Pod that disappears", () => {
     await group.delete();
   });
 
-  test("evicted: the others restart when its workers have ended and wait for the replacement, and nothing counts", async () => {
+  test("evicted: the others restart when its workers have ended and wait for a new Pod, not counted", async () => {
     const { client, namespace } = installation;
     const group = await TrainingGroup.start(installation, "evicted", {
       stages: { workers: 3 },

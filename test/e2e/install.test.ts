@@ -203,7 +203,7 @@ it("reprise uninstalls with one command: JobSets run on, no object remains, and 
   expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
 }, 600_000);
 
-it("a worker that fails after the removal starts again by itself, within minutes, and the JobSet completes", async () => {
+it("a worker that fails after the removal starts again by itself in minutes, and the JobSet completes", async () => {
   const before = { pods: await group.pods() };
   kill(podAt(before, 0).worker);
   const killed = Date.now();

@@ -155,7 +155,7 @@ describe.concurrent("a plain JobSet's own promise", () => {
     },
   );
 
-  test("podFailurePolicy: a code of FailJob fails the JobSet, one of Ignore is not counted, others restart", async () => {
+  test("podFailurePolicy: FailJob codes fail the JobSet, Ignore codes are not counted, others restart", async () => {
     const onCode = (action: string, code: number) => ({
       action,
       onExitCodes: { containerName: "trainer", operator: "In", values: [code] },

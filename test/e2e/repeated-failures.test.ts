@@ -1,5 +1,5 @@
-// Groups that fail again and again, on real kubelets: which Pod is blamed when all of them exit within milliseconds, and
-// what earlier runs leave behind in a Pod.
+// Groups that fail again and again, on real kubelets: which Pod is blamed when all exit within milliseconds, and what
+// earlier runs leave behind in a Pod.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { busyboxArchive } from "../cluster/parts/images.ts";
