@@ -179,7 +179,9 @@ describe.concurrent("a plain JobSet's own promise", () => {
 
     await group.exitWorker(podAt(before, 0), 7);
     const crashed = await group.restarted(before.syncedEpoch + 1);
-    expect(crashed).toMatchObject({ restarts: 1, history: [{ counted: true }] });
+    // With the last line that it wrote, because nobody can read the log of that run with kubectl.
+    const cause = { exitCode: 7, message: expect.stringContaining(`epoch ${before.syncedEpoch}`) };
+    expect(crashed).toMatchObject({ restarts: 1, history: [{ cause, counted: true }] });
     await group.exitWorker(podAt(crashed, 0), 43);
     const ignored = await group.restarted(before.syncedEpoch + 2);
     expect(ignored).toMatchObject({ restarts: 1, history: [{ counted: true }, { counted: false }] });

@@ -9,7 +9,7 @@ import { type Installation, install } from "./reprise.ts";
 import { connected, dependent, REST, SHARED_MOUNT_PATH, script, untilTold } from "./scripts.ts";
 import { SharedFolder } from "./shared-folder.ts";
 
-// A test waits for ten restarts. Each wait has its own time limit, whose error says what it waited for.
+// A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 600_000 });
 
 /** An image whose own user is neither root nor that of the agent. */
@@ -30,6 +30,14 @@ afterAll(async () => {
 const FAILURES = 10;
 const EPOCHS = Array.from({ length: FAILURES }, (_, index) => index + 1);
 
+/** Waits until the group runs after its last failure. Each restart has its own time limit. */
+async function tenRestarts(group: TrainingGroup): Promise<GroupState> {
+  for (const epoch of EPOCHS) {
+    await group.reached(`restarts after failure ${epoch}`, ({ syncedEpoch }) => syncedEpoch > epoch);
+  }
+  return await group.restarted(FAILURES + 1);
+}
+
 describe.concurrent("one of four workers fails, and the others exit with 1 within milliseconds", () => {
   const VICTIM = 2;
   const PEERS = ["0", "1", "3"];
@@ -48,8 +56,7 @@ describe.concurrent("one of four workers fails, and the others exit with 1 withi
       podSpec: { workers: { ...folder.podSpec(scripted(text)), ...spread(name) } },
     });
     const first = await group.reached("starts", ({ pods }) => pods.length === 4);
-    await group.reached("has failed five times", ({ syncedEpoch }) => syncedEpoch > FAILURES / 2);
-    const last = await group.restarted(FAILURES + 1);
+    const last = await tenRestarts(group);
     await group.delete();
     return { name, code, first, last };
   }
@@ -117,21 +124,36 @@ describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in ever
   const ifFirst = (...commands: readonly string[]) => `[ $JOB_COMPLETION_INDEX != 0 ] || { ${commands.join("; ")}; }`;
   const crash = `[ $REPRISE_EPOCH -gt ${FAILURES} ] || exit 1`;
 
-  test("survives ten restarts in the same Pod, if its user is known", async () => {
-    const folder = new SharedFolder(installation.cluster, "known-user");
-    const group = await TrainingGroup.start(installation, "known-user", {
+  const leavesAndCrashes = script(leave, ifFirst(untilTold("left-$REPRISE_EPOCH-1"), crash), REST);
+  const sharedMemory = { name: "dshm", emptyDir: { medium: "Memory", sizeLimit: "64Mi" } };
+
+  test.each([
+    [
+      "if the Pod names its user",
+      "known-user",
+      (folder: SharedFolder) => ({
+        ...folder.podSpec(scripted(leavesAndCrashes)),
+        securityContext: { runAsUser: 1234 },
+      }),
+    ],
+    [
+      "if /dev/shm is a volume of the Pod",
+      "own-volume",
+      (folder: SharedFolder) => {
+        const volumeMounts = [{ name: sharedMemory.name, mountPath: "/dev/shm" }];
+        return folder.podSpec({ ...scripted(leavesAndCrashes), image: OTHER_USER.image, volumeMounts }, sharedMemory);
+      },
+    ],
+  ])("survives ten restarts in the same Pod, %s", async (_, name, podSpec) => {
+    const folder = new SharedFolder(installation.cluster, name);
+    const group = await TrainingGroup.start(installation, name, {
       stages: { workers: 2 },
       maxRestarts: 100,
       annotations: { [ANNOTATION.escalateAfter]: "0" },
-      podSpec: {
-        workers: {
-          ...folder.podSpec(scripted(script(leave, ifFirst(untilTold("left-$REPRISE_EPOCH-1"), crash), REST))),
-          securityContext: { runAsUser: 1234 },
-        },
-      },
+      podSpec: { workers: podSpec(folder) },
     });
     const first = await group.reached("starts", ({ pods }) => pods.length === 2);
-    const last = await group.restarted(FAILURES + 1);
+    const last = await tenRestarts(group);
     expect(uids(last)).toEqual(uids(first));
     expect(last).toMatchObject({ restarts: FAILURES });
     // Both workers wrote all of it in every run.
@@ -149,8 +171,7 @@ describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in ever
       annotations: { [ANNOTATION.escalateAfter]: "50" },
       podSpec: { workers: folder.podSpec({ ...scripted(text), image: OTHER_USER.image }) },
     });
-    await group.reached("has failed five times", ({ syncedEpoch }) => syncedEpoch > FAILURES / 2);
-    const last = await group.restarted(FAILURES + 1);
+    const last = await tenRestarts(group);
     const moves = last.history.filter(({ action }) => action === "RecreatePod");
     expect(moves.length).toBeGreaterThan(0);
     for (const { cause } of moves) expect(cause.pod).toContain("other-user-workers-0-0-");

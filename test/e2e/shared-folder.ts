@@ -2,11 +2,12 @@
 // are on one machine, so the test sees it too, and a named pipe in it connects Pods on different nodes.
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { asList } from "../../src/json/fields.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
 import { SHARED_MOUNT_PATH } from "./scripts.ts";
 
-type Container = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 export class SharedFolder {
   readonly #path: string;
@@ -17,18 +18,12 @@ export class SharedFolder {
     openFolder(this.#path);
   }
 
-  /** The fields of a Pod spec with these containers, each of which mounts the folder. */
-  podSpec(...containers: readonly Container[]): Readonly<Record<string, unknown>> {
-    const volumeMounts = [
-      { name: "tmp", mountPath: "/tmp" },
-      { name: "shared", mountPath: SHARED_MOUNT_PATH },
-    ];
+  /** The fields of a Pod spec with this container, which mounts the folder beside its own volumes. */
+  podSpec(container: Fields, ...volumes: readonly Fields[]): Fields {
+    const mount = { name: "shared", mountPath: SHARED_MOUNT_PATH };
     return {
-      volumes: [
-        { name: "tmp", emptyDir: {} },
-        { name: "shared", hostPath: { path: this.#path, type: "Directory" } },
-      ],
-      containers: containers.map((container) => ({ ...container, volumeMounts })),
+      volumes: [...volumes, { name: mount.name, hostPath: { path: this.#path, type: "Directory" } }],
+      containers: [{ ...container, volumeMounts: [...asList(container["volumeMounts"]), mount] }],
     };
   }
 
