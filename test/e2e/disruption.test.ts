@@ -7,10 +7,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { waitForJobSet } from "../cluster/parts/jobset.ts";
 import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
-import { type GroupState, kill, type PodState, TrainingGroup } from "./group.ts";
+import { type GroupState, kill, type PodState, scripted, TrainingGroup } from "./group.ts";
 import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { ownProcesses } from "./own-processes.ts";
+import { onNode, preferring, spread } from "./placement.ts";
 import { type Installation, install } from "./reprise.ts";
+import { connected, dependent, REST } from "./scripts.ts";
+import { SharedFolder } from "./shared-folder.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
@@ -52,7 +55,7 @@ async function othersWait(group: TrainingGroup, before: GroupState, others: read
 }
 
 describe.concurrent("a Pod that disappears", () => {
-  test("deleted: the others restart at once and wait for the replacement, and one restart counts", async () => {
+  test("deleted: the others restart when its workers have ended and wait for a new Pod, counted once", async () => {
     const { kubectl, namespace } = installation;
     const group = await TrainingGroup.start(installation, "deleted", { stages: { workers: 3 }, ...away });
     const before = await group.running();
@@ -69,7 +72,7 @@ describe.concurrent("a Pod that disappears", () => {
     await group.delete();
   });
 
-  test("evicted: the others restart at once and wait for the replacement, and no restart counts", async () => {
+  test("evicted: the others restart when its workers have ended and wait for a new Pod, not counted", async () => {
     const { client, namespace } = installation;
     const group = await TrainingGroup.start(installation, "evicted", {
       stages: { workers: 3 },
@@ -88,33 +91,82 @@ describe.concurrent("a Pod that disappears", () => {
     await group.delete();
   });
 
-  test("on a lost node: the others restart and wait until the node is back, and no restart counts", async () => {
-    const { cluster } = installation;
-    const group = await TrainingGroup.start(installation, "node-loss", {
-      stages: { workers: 2 },
-      maxRestarts: 0,
-      annotations: { "reprise.dev/node-loss-grace": "5s" },
-      podSpec: { workers: { topologySpreadConstraints: [apart] } },
+  describe("on a lost node", () => {
+    let lossy: Loss;
+    let crashing: Loss;
+
+    beforeAll(async () => {
+      const { cluster } = installation;
+      const folder = new SharedFolder(cluster, "power-off");
+      folder.connect(["0", "1"]);
+      const budget = { maxRestarts: 0, annotations: { "reprise.dev/node-loss-grace": "5s" } };
+      const [loss, powerOff] = await Promise.all([
+        TrainingGroup.start(installation, "node-loss", {
+          ...budget,
+          stages: { workers: 2 },
+          podSpec: { workers: spread("node-loss") },
+        }),
+        TrainingGroup.start(installation, "power-off", {
+          ...budget,
+          stages: { lost: 1, peers: 2 },
+          podSpec: {
+            lost: { ...folder.podSpec(scripted(connected(["0", "1"], REST))), ...preferring("node-2") },
+            peers: { ...folder.podSpec(scripted(dependent("$JOB_COMPLETION_INDEX"))), ...onNode("node-1") },
+          },
+        }),
+      ]);
+      const before = await Promise.all([loss.running(), powerOff.running()]);
+      loseNode(cluster, 2);
+      try {
+        // Without power its containers end too, and the others lose their connections at once.
+        for (const { node, agent, worker } of before[1].pods) if (node === "node-2") kill(agent, worker);
+        [lossy, crashing] = await Promise.all([afterLoss(loss, before[0]), afterLoss(powerOff, before[1])]);
+      } finally {
+        wakeNode(cluster, 2);
+      }
     });
-    const before = await group.running();
-    const lost = before.pods.filter(({ node }) => node === "node-2");
-    const others = before.pods.filter(({ node }) => node === "node-1");
-    expect([lost.length, others.length]).toEqual([1, 1]);
-    loseNode(cluster, 2);
-    try {
+
+    test("the others restart and wait until the node is back, and no restart counts", async () => {
+      expect(lossy.others).toHaveLength(1);
+      for (const { cause } of await historyAfter(lossy)) expect(cause.reason).toBe("Disruption");
+    });
+
+    test("peers that crash before the cause is known do not fail the JobSet, even if no restart is left", async () => {
+      expect(crashing.others).toHaveLength(2);
+      expect(crashing.outcome).toBe("none");
+      await historyAfter(crashing);
+    });
+
+    /** Waits until the others are at the barrier, and Kubernetes has given up the Pod on the lost node. */
+    async function afterLoss(group: TrainingGroup, before: GroupState): Promise<Loss> {
+      const others = before.pods.filter(({ node }) => node === "node-1");
       await othersWait(group, before, others);
-    } finally {
-      wakeNode(cluster, 2);
+      await group.reached("loses its Pod", ({ pods }) => {
+        return pods.some(({ node, terminating }) => node === "node-2" && terminating);
+      });
+      return { group, before, others, outcome: (await group.jobSet()).outcome };
     }
-    const after = await group.restartedSince(before.syncedEpoch);
-    expect(kept(before, after)).toEqual(others.map(({ name }) => name));
-    expect(after.restarts).toBe(0);
-    // More than one if the replacement started before the node's taints were removed.
-    for (const record of after.history)
-      expect(record).toMatchObject({ cause: { reason: "Disruption" }, counted: false });
-    await group.delete();
+
+    /** The restarts until every worker runs again. None may count, and the others keep their Pods. */
+    async function historyAfter({ group, before, others }: Loss): Promise<GroupState["history"]> {
+      const after = await group.restartedSince(before.syncedEpoch);
+      expect(kept(before, after)).toEqual(others.map(({ name }) => name));
+      // More than one record if the replacement started before the node's taints were removed.
+      expect(after.history.filter(({ counted }) => counted)).toEqual([]);
+      expect(after.restarts).toBe(0);
+      await group.delete();
+      return after.history;
+    }
   });
 });
+
+/** A group with a Pod on a lost node, when the others have restarted and wait for it. */
+interface Loss {
+  readonly group: TrainingGroup;
+  readonly before: GroupState;
+  readonly others: readonly PodState[];
+  readonly outcome: string;
+}
 
 describe("a controller that is killed", () => {
   test("in the middle of a restart: the next one completes the restart, and it counts once", async () => {
@@ -149,7 +201,7 @@ test("a drained node: its Pods move to another node, the Pods there stay, and no
   const shape = {
     stages: { movers: 2, stayers: 2 },
     maxRestarts: 0,
-    podSpec: { movers: { affinity: preferring("node-2") }, stayers: { affinity: preferring("node-1") } },
+    podSpec: { movers: preferring("node-2"), stayers: preferring("node-1") },
   };
   const group = await TrainingGroup.start(installation, "drained", shape);
   const before = await group.running();
@@ -220,22 +272,5 @@ function nodesOf({ pods }: GroupState): readonly string[] {
   return pods.map(({ node }) => node);
 }
 
-/** A preference, so that the Pod can also run elsewhere. */
-function preferring(node: string): object {
-  const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }];
-  return {
-    nodeAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: { matchExpressions } }],
-    },
-  };
-}
-
 /** On the node that is not lost. */
-const away = { podSpec: { workers: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } };
-
-const apart = {
-  maxSkew: 1,
-  topologyKey: "kubernetes.io/hostname",
-  whenUnsatisfiable: "DoNotSchedule",
-  labelSelector: { matchLabels: { "jobset.sigs.k8s.io/jobset-name": "node-loss" } },
-};
+const away = { podSpec: { workers: onNode("node-1") } };

@@ -110,11 +110,17 @@ describe.concurrent("a small group", () => {
     await group.delete();
   });
 
-  test("a restarted worker keeps its Pod and volumes, and gets a new root filesystem", async () => {
+  test.each([
+    ["empty shared memory", "false", ["/tmp/kept"]],
+    ["the shared memory it left, if the JobSet asks for it", "true", ["/tmp/kept", "/dev/shm/kept"]],
+  ])("a restarted worker has the same Pod and volumes, a new root filesystem and %s", async (_, keep, kept) => {
     const { kubectl, namespace } = installation;
-    // As root, so that it can write anywhere.
-    const podSpec = { workers: { securityContext: { runAsUser: 0 } } };
-    const group = await TrainingGroup.start(installation, "at-home", { stages: { workers: 2 }, podSpec });
+    const group = await TrainingGroup.start(installation, `at-home-${keep}`, {
+      stages: { workers: 2 },
+      annotations: { "reprise.dev/keep-shared-memory": keep },
+      // As root, so that it can write anywhere.
+      podSpec: { workers: { securityContext: { runAsUser: 0 } } },
+    });
     const before = await group.running();
     const { name } = podAt(before, 0);
     const address = () => kubectl(["-n", namespace, "get", "pod", name, "-o", "jsonpath={.status.podIP}"]);
@@ -125,7 +131,7 @@ describe.concurrent("a small group", () => {
     kill(podAt(before, 1).worker);
     await group.restarted(before.syncedEpoch + 1);
     const left = await inWorker("for file in /tmp/kept /dev/shm/kept /new; do [ ! -e $file ] || echo $file; done");
-    expect(left.trim().split("\n")).toEqual(["/tmp/kept", "/dev/shm/kept"]);
+    expect(left.trim().split("\n")).toEqual(kept);
     expect(await address()).toBe(addressBefore);
     await group.delete();
   });

@@ -10,6 +10,7 @@ import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
 import { killContainers } from "../cluster/container.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
+import { script } from "./scripts.ts";
 
 /** Where a group runs. */
 export interface Home {
@@ -29,6 +30,8 @@ export interface GroupShape {
   readonly spec?: Readonly<Record<string, unknown>>;
   /** Additional fields of a replicatedJob, by name. */
   readonly stage?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Additional fields of the Job spec, by the name of the replicatedJob. */
+  readonly job?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Additional fields of the Pod spec, by the name of the replicatedJob. */
   readonly podSpec?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -172,8 +175,17 @@ export class TrainingGroup {
   }
 
   async pods(): Promise<readonly PodState[]> {
+    return await this.#podsWith(LABEL.injected);
+  }
+
+  /** Its Pods if it was not injected. */
+  async plainPods(): Promise<readonly PodState[]> {
+    return await this.#podsWith(`!${LABEL.injected}`);
+  }
+
+  async #podsWith(selector: string): Promise<readonly PodState[]> {
     const list = await this.#home.client.request("GET", `/api/v1/namespaces/${this.#home.namespace}/pods`, {
-      query: { labelSelector: `${JOBSET.nameKey}=${this.name},${LABEL.injected}` },
+      query: { labelSelector: `${JOBSET.nameKey}=${this.name},${selector}` },
     });
     return asList(list["items"])
       .map(podState)
@@ -298,24 +310,24 @@ function exitFile(name: string): string {
  */
 export function worker(name = WORKER, first = "true"): Readonly<Record<string, unknown>> {
   const file = exitFile(name);
-  const script = [
-    "trap 'exit 143' TERM",
+  const waiting = script(
     `rm -f ${file}`,
     'echo "epoch $REPRISE_EPOCH"',
     first,
     `while [ ! -e ${file} ]; do sleep 0.3; done`,
     `exit $(cat ${file})`,
-  ].join("; ");
-  return {
-    name,
-    image: "local/busybox:1",
-    command: ["sh", "-c", script],
-    volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
-  };
+  );
+  return { ...scripted(waiting, name), volumeMounts: [{ name: "tmp", mountPath: "/tmp" }] };
+}
+
+/** A container that runs this shell script. */
+export function scripted(text: string, name = WORKER): Readonly<Record<string, unknown>> {
+  return { name, image: "local/busybox:1", command: ["sh", "-c", text] };
 }
 
 function jobSetOf(name: string, shape: GroupShape): object {
-  const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {}, stage = {}, podSpec = {} } = shape;
+  const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {} } = shape;
+  const { stage = {}, job = {}, podSpec = {} } = shape;
   const replicatedJobs = Object.entries(stages).map(([stageName, pods]) => ({
     name: stageName,
     ...stage[stageName],
@@ -323,8 +335,9 @@ function jobSetOf(name: string, shape: GroupShape): object {
       spec: {
         parallelism: pods,
         completions: pods,
-        // The budget is then maxRestarts.
+        // So that maxRestarts alone is the budget.
         backoffLimit: 0,
+        ...job[stageName],
         template: {
           spec: {
             terminationGracePeriodSeconds: 1,

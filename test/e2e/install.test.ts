@@ -8,7 +8,7 @@ import { Cluster, down } from "../cluster/cluster.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { silentProgress } from "../cluster/progress.ts";
 import { createNamespace } from "../reprise-programs.ts";
-import { type GroupState, kill, TrainingGroup } from "./group.ts";
+import { type GroupState, kill, podAt, TrainingGroup } from "./group.ts";
 import { installReprise, loadReprise, uninstallReprise } from "./install-manifests.ts";
 import { freeTestSlot } from "./test-slot.ts";
 
@@ -202,6 +202,36 @@ it("reprise uninstalls with one command: JobSets run on, no object remains, and 
   expect(await agentImages("plain")).toEqual([]);
   expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
 }, 600_000);
+
+it("a worker that fails after the removal starts again by itself in minutes, and the JobSet completes", async () => {
+  const before = { pods: await group.pods() };
+  kill(podAt(before, 0).worker);
+  const killed = Date.now();
+  // The agent asks for two minutes before it believes that nobody will lift its barrier.
+  const again = await restartedAlone(before, 180_000);
+  const seconds = (Date.now() - killed) / 1_000;
+  process.stdout.write(`\nwithout reprise, a killed worker ran again after ${seconds.toFixed(0)} s\n`);
+  // Once it knows, it does not wait again.
+  kill(podAt(again, 0).worker);
+  const { pods } = await restartedAlone(again, 60_000);
+  for (const pod of pods) await group.exitWorker(pod, 0);
+  expect(await group.ended()).toMatchObject({ outcome: "Completed", restarts: 0 });
+}, 600_000);
+
+type Pods = Pick<GroupState, "pods">;
+
+/** Waits until the first worker runs again in its Pod. The others must not notice. */
+async function restartedAlone(before: Pods, timeoutMs: number): Promise<Pods> {
+  const { uid, worker } = podAt(before, 0);
+  const after = await waitFor("the failed worker runs again", timeoutMs, async () => {
+    const seen = { pods: await group.pods() };
+    const now = podAt(seen, 0).worker;
+    return now.running && now.restarts > worker.restarts ? seen : undefined;
+  });
+  expect(podAt(after, 0).uid).toBe(uid);
+  expect(untouched({ pods: after.pods.slice(1) })).toEqual(untouched({ pods: before.pods.slice(1) }));
+  return after;
+}
 
 /** Every object in the cluster that belongs to reprise, by name or by label. */
 async function leftovers(): Promise<readonly string[]> {

@@ -13,6 +13,7 @@ import { JSON_PATCH } from "../../src/kube/client.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, TrainingGroup } from "./group.ts";
 import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
+import { keepJobSetOn, onNode, spread } from "./placement.ts";
 import { type Installation, install } from "./reprise.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
@@ -33,12 +34,7 @@ beforeAll(async () => {
     { controllerManagerFlags: ["--node-monitor-grace-period=20s", "--node-monitor-period=1s"] },
     { stuckPods: { threshold: `${THRESHOLD_S}s` } },
   );
-  // Off the node that will be lost, because no Pod can be created without JobSet's webhook.
-  const { kubectl } = installation;
-  const pinned = { spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": "node-1" } } } } };
-  const manager = ["deployment/jobset-controller-manager", "-n", "jobset-system"];
-  await kubectl(["patch", ...manager, "-p", JSON.stringify(pinned)]);
-  await kubectl(["rollout", "status", ...manager, "--timeout=120s"]);
+  await keepJobSetOn(installation.kubectl, "node-1");
 });
 
 afterAll(async () => {
@@ -223,18 +219,11 @@ async function reprise(...args: readonly string[]): Promise<string> {
 
 /** Two Pods on two nodes. The spread ignores a lost node, so that both can run on the other one. */
 async function startSpread(name: string, annotations: Readonly<Record<string, string>>): Promise<TrainingGroup> {
-  const spread = {
-    maxSkew: 1,
-    topologyKey: "kubernetes.io/hostname",
-    whenUnsatisfiable: "DoNotSchedule",
-    nodeTaintsPolicy: "Honor",
-    labelSelector: { matchLabels: { "jobset.sigs.k8s.io/jobset-name": name } },
-  };
   return await TrainingGroup.start(installation, name, {
     stages: { workers: 2 },
     maxRestarts: 3,
     annotations: { "reprise.dev/node-loss-grace": "3s", ...annotations },
-    podSpec: { workers: { topologySpreadConstraints: [spread] } },
+    podSpec: { workers: spread(name, true) },
   });
 }
 
@@ -259,7 +248,7 @@ async function createPod(
   const body = {
     metadata: { name, annotations, finalizers: ["reprise.dev/test"] },
     spec: {
-      nodeSelector: { "kubernetes.io/hostname": "node-2" },
+      ...onNode("node-2"),
       terminationGracePeriodSeconds: 1,
       tolerations: [{ ...toleration, tolerationSeconds: 3 }],
       containers: [{ name: "main", image: "local/busybox:1", command: ["sh", "-c", "sleep 100000"] }],

@@ -28,6 +28,11 @@ const BUSYBOX_COMMANDS = [
   "rm",
 ];
 
+const BUSYBOX_FILES: ImageRecipe["files"] = [
+  { path: "/bin/busybox", source: { file: "/usr/bin/busybox" } },
+  ...BUSYBOX_COMMANDS.map((name) => ({ path: `/bin/${name}`, source: { linkTo: "busybox" } })),
+];
+
 /** Returns the path of the image's archive. Builds it if the cache does not contain it. */
 export function pauseArchive(binaries: Binaries): string {
   const init = binaries("init", "reprise-cluster-init");
@@ -39,21 +44,22 @@ export function pauseArchive(binaries: Binaries): string {
   });
 }
 
-export function busyboxArchive(): string {
-  const links = BUSYBOX_COMMANDS.map((name) => ({ path: `/bin/${name}`, source: { linkTo: "busybox" } }));
-  return archive("init", {
-    name: BUSYBOX_IMAGE,
-    files: [{ path: "/bin/busybox", source: { file: "/usr/bin/busybox" } }, ...links],
-    entrypoint: ["/bin/sh"],
-    user: NON_ROOT,
-  });
+/** The user is the one that a container without runAsUser gets. */
+export function busyboxArchive(image = BUSYBOX_IMAGE, user = NON_ROOT): string {
+  return archive("init", { name: image, files: BUSYBOX_FILES, entrypoint: ["/bin/sh"], user });
 }
 
-/** An image whose only content is one static program of a tool group. */
-export function programArchive(binaries: Binaries, group: ToolGroupName, program: string, image: string): string {
+/** An image whose only content is one static program of a tool group. `shell` adds one that the program can start. */
+export function programArchive(
+  binaries: Binaries,
+  group: ToolGroupName,
+  program: string,
+  image: string,
+  { shell = false } = {},
+): string {
   return archive(group, {
     name: image,
-    files: [{ path: `/${program}`, source: { file: binaries(group, program) } }],
+    files: [{ path: `/${program}`, source: { file: binaries(group, program) } }, ...(shell ? BUSYBOX_FILES : [])],
     entrypoint: [`/${program}`],
     user: NON_ROOT,
   });
