@@ -22,6 +22,7 @@ import { readTemplate } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import { checkRestartRules } from "./parts/workers.ts";
 import type { InjectionSettings } from "./settings.ts";
+import { writtenBackoffLimits } from "./stored/backoff-limits.ts";
 import { isInjected } from "./stored/is-injected.ts";
 import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
 import { uninject } from "./stored/uninject.ts";
@@ -117,8 +118,10 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const injected = failsJobSet ? withFailJobSetRule(templates, failJobSetRule(targets)) : templates;
   const { agentImage, imagePullSecrets } = settings;
   const exitCodes = inputs.texts[ANNOTATION.failurePolicy] === undefined ? undefined : inputs.policy;
+  // A JobSet that is injected already has the limits only in its record.
+  const backoffLimits = record?.backoffLimits ?? writtenBackoffLimits(spec, participants);
   const status = writeRecord(
-    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts, exitCodes },
+    { protocol: context.protocol, agentImage, imagePullSecrets, inputs: inputs.texts, exitCodes, backoffLimits },
     participants.length,
   );
   return {
