@@ -9,10 +9,11 @@ function scene(operator: "All" | "Any", ...targets: readonly string[]): Scene {
 }
 
 describe("the success policy", () => {
-  it("counts a Job without agents when it is complete", () => {
-    const each = scene("All", "prepare").job("prepare-0", { succeeded: 1 });
+  it("counts a Job without agents when it is complete, or all of its Pods have succeeded", () => {
+    const each = scene("All", "prepare").job("prepare-0", { completions: 2, succeeded: 1 });
     expect(hasSucceeded(each.group)).toBe(false);
-    expect(hasSucceeded(each.job("prepare-0", { outcome: "Complete" }).group)).toBe(true);
+    expect(hasSucceeded(each.job("prepare-0", { succeeded: 2 }).group)).toBe(true);
+    expect(hasSucceeded(each.job("prepare-0", { succeeded: 1, outcome: "Complete" }).group)).toBe(true);
   });
 
   it("counts all Jobs of a replicatedJob, also those that JobSet has yet to create", () => {

@@ -78,6 +78,8 @@ function doneJobs({ jobs, jobSet }: Group, stage: string): number {
 function isJobDone({ job, slots }: ChildJob): boolean {
   if (isRecreated(job)) return false;
   if (job.outcome === "Complete") return true;
-  const done = [...slots].filter(([index, slot]) => slot.done && isInside(job, index)).length;
-  return done > 0 && done >= job.parallelism;
+  const slotsDone = [...slots].filter(([index, slot]) => slot.done && isInside(job, index)).length;
+  // The Job controller counts the last Pod before it writes that the Job is complete.
+  const done = Math.max(slotsDone, job.succeeded);
+  return done > 0 && done >= (job.completions ?? job.parallelism);
 }

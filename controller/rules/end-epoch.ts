@@ -21,10 +21,10 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
   const { cause, at, blamed } = blame;
-  const isOurs = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
-  const exemption = isOurs ? exemptionOf(group, jobSet, blamed?.pod) : undefined;
-  const counted = isOurs && exemption === undefined;
-  const failed = isOurs && exemption?.ignored !== true && isFailure(cause);
+  const isChargeable = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
+  const exemption = isChargeable ? exemptionOf(group, jobSet, blamed?.pod) : undefined;
+  const counted = isChargeable && exemption === undefined;
+  const failed = isChargeable && exemption?.ignored !== true && isFailure(cause);
   const streak = streakWith(status, failed ? blamed?.slot : undefined, at, policy.progressAfter);
   const budget = budgetOf(jobSet, status.restarts);
   const record: RestartRecord & { readonly rule: string } = {
@@ -48,7 +48,7 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const action = rung === "RecreateJobSet" && isBarred ? "RecreatePod" : rung;
   const target = action === "RecreatePod" ? blamed?.pod : action === "RecreateJobSet" ? blamed?.job : undefined;
   const delay = failed ? backoffOf(streak, policy) : 0;
-  const recorded = withRecord(isOurs ? countRuleFailures(group, jobSet, status, now) : status, {
+  const recorded = withRecord(isChargeable ? countRuleFailures(group, jobSet, status, now) : status, {
     ...record,
     action,
     ...(target === undefined ? {} : { target }),
