@@ -15,6 +15,7 @@ import type { RestartPolicy } from "../src/api/restart-policy.ts";
 import { backoffEndsAt } from "./escalation/backoff.ts";
 import { proofAt } from "./group/evidence.ts";
 import type { Group } from "./group/group.ts";
+import { successAwaitedUntil } from "./group/success.ts";
 import { RULES } from "./rules/chain.ts";
 import { stallAt } from "./rules/report-stall.ts";
 import type { Context, Removal, Step } from "./rules/rule.ts";
@@ -109,6 +110,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
     stallAt(jobSet, after),
     overdueNext(group, now),
     proofAt(group, after),
+    successAwaitedUntil(group, after, now),
     backoffEndsAt(after),
     unchanged ? refreshAt : undefined,
   );

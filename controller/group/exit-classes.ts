@@ -16,27 +16,39 @@ export interface ExitClasses {
    */
   readonly recreate: readonly number[];
   readonly fail: readonly number[];
+  /** The first rule of podFailurePolicy that matches is Ignore: whatever is restarted, it is not a failure. */
+  readonly ignored: readonly number[];
 }
 
 export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   const action = exitActions(asList(container["restartPolicyRules"]));
-  const failsJob = codesThatFailJob(asText(container["name"]), jobSpec);
+  const ruleFor = podFailureRuleFor(asText(container["name"]), jobSpec);
+  const failsJob = (code: number) => ruleFor(code)?.action === "FailJob";
   const unruled = FAILURE_CODES.filter((code) => action(code) === undefined);
   return {
     alone: FAILURE_CODES.filter((code) => action(code) === "Restart"),
     recreate: unruled.filter((code) => !failsJob(code)),
     fail: unruled.filter(failsJob),
+    ignored: FAILURE_CODES.filter((code) => ruleFor(code)?.action === "Ignore"),
   };
 }
 
-/** Whether the first rule of podFailurePolicy that matches a code fails the Job. */
-function codesThatFailJob(container: string | undefined, jobSpec: Fields): (code: number) => boolean {
-  const rules = asList(asMap(jobSpec["podFailurePolicy"])["rules"]).flatMap((item) => {
+interface PodFailureRule {
+  readonly action: string | undefined;
+  readonly index: number;
+}
+
+/** The first rule of the Job's podFailurePolicy that matches an exit code of the container. */
+export function podFailureRuleFor(
+  container: string | undefined,
+  jobSpec: Fields,
+): (code: number) => PodFailureRule | undefined {
+  const rules = asList(asMap(jobSpec["podFailurePolicy"])["rules"]).flatMap((item, index) => {
     const { action, onExitCodes } = asMap(item);
     const name = asMap(onExitCodes)["containerName"] ?? container;
-    return name === container ? [{ fails: action === "FailJob", matches: codeMatcher(onExitCodes) }] : [];
+    return name === container ? [{ action: asText(action), index, matches: codeMatcher(onExitCodes) }] : [];
   });
-  return (code) => rules.find(({ matches }) => matches(code))?.fails === true;
+  return (code) => rules.find(({ matches }) => matches(code));
 }
 
 /** Undefined when the exit does not concern the group. */

@@ -190,8 +190,15 @@ function place(group: Group, pod: Pod, now: number): void {
   if (child === undefined) return;
   const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
   const failure = state === "outside" ? undefined : findFailure(pod, context);
-  if (failure === undefined) dropLoss(group, pod.uid);
-  else noteLoss(group, member, failure, now);
+  if (failure !== undefined) noteLoss(group, member, failure, now);
+  else if (state === "outside" || !hasCrashed(group, pod)) dropLoss(group, pod.uid);
+}
+
+/** A worker that was seen to exit has ended its epoch, also when the next status shows its Pod restarting in place. */
+function hasCrashed(group: Group, { uid, deletion, phase }: Pod): boolean {
+  const loss = group.losses.get(uid);
+  if (loss?.cause.reason !== "ContainerExited" || loss.requestedAction !== "restart") return false;
+  return deletion === undefined && phase !== "Succeeded" && (loss.runSeenAt ?? 0) > group.baseline;
 }
 
 function noteLoss(group: Group, member: Member, failure: PodFailure, now: number): void {

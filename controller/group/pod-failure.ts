@@ -11,6 +11,10 @@ export interface PodFailure {
   /** Whether it counts towards the budget, as far as this Pod alone shows. */
   readonly counted: boolean;
   readonly requestedAction: RequestedAction;
+  /** The worker ended by itself, and was not stopped together with its agent. */
+  readonly own?: boolean;
+  /** The podFailurePolicy of the Job ignores the exit code. */
+  readonly ignored?: boolean;
   /** The run that ended, if the Pod itself lives on. Only such evidence can be stale. */
   readonly containerID?: string;
 }
@@ -34,7 +38,8 @@ export function findFailure(pod: Pod, context: PodContext): PodFailure | undefin
     const counted = !context.jobEnds;
     if (pod.deletion === undefined) {
       const action = ended?.requestedAction ?? "restart";
-      return { cause: { reason: "PodFailed", ...where }, counted, requestedAction: action };
+      const ignored = isIgnored(ended, context);
+      return { cause: { reason: "PodFailed", ...where }, counted, requestedAction: action, own: true, ignored };
     }
     // The Job may fail with this Pod by its podFailurePolicy, and then there is nothing to restart.
     if (ended?.requestedAction === "fail") return undefined;
@@ -45,6 +50,8 @@ export function findFailure(pod: Pod, context: PodContext): PodFailure | undefin
     cause: { reason: "ContainerExited", ...where },
     counted: true,
     requestedAction: ended.requestedAction,
+    own: agentRuns(pod) || endedBeforeAgent(pod, ended),
+    ignored: isIgnored(ended, context),
     ...(ended.containerID === undefined ? {} : { containerID: ended.containerID }),
   };
 }
@@ -52,6 +59,16 @@ export function findFailure(pod: Pod, context: PodContext): PodFailure | undefin
 /** Without a running agent the Pod is restarting in place, and the exit code is that of the signal that stopped it. */
 function agentRuns(pod: Pod): boolean {
   return agentOf(pod)?.state.kind === "running";
+}
+
+/** A worker that its agent stops ends after the agent. Kubelets report whole seconds, so equal times show nothing. */
+function endedBeforeAgent(pod: Pod, { finishedAt }: FailedWorker): boolean {
+  const agent = agentOf(pod)?.state;
+  return agent?.kind === "terminated" && finishedAt !== "" && finishedAt < (agent.finishedAt ?? "");
+}
+
+function isIgnored(ended: FailedWorker | undefined, { exits }: PodContext): boolean {
+  return ended !== undefined && exits[ended.name]?.ignored.includes(ended.exitCode) === true;
 }
 
 export function agentOf({ containers }: Pod): ContainerStatus | undefined {

@@ -5,16 +5,20 @@ import { closeWhenSuspended } from "./close-when-suspended.ts";
 import { endEpoch } from "./end-epoch.ts";
 import { enforceBudget } from "./enforce-budget.ts";
 import { failOnExitCode } from "./fail-on-exit-code.ts";
+import { failOnFailureRule } from "./fail-on-failure-rule.ts";
 import { failOnSpentBudget } from "./fail-on-spent-budget.ts";
 import { finishRestart } from "./finish-restart.ts";
 import { holdBarrier } from "./hold-barrier.ts";
+import { holdForSuccess } from "./hold-for-success.ts";
 import { initialize } from "./initialize.ts";
 import { liftBarrier } from "./lift-barrier.ts";
 import { recreateAfterPartialSuccess } from "./recreate-after-partial-success.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
+import { recreateOnExitCode } from "./recreate-on-exit-code.ts";
 import { releaseStages } from "./release-stages.ts";
 import { replacePod } from "./replace-pod.ts";
 import { reportStall } from "./report-stall.ts";
+import { restOnSuccess } from "./rest-on-success.ts";
 import type { Rule } from "./rule.ts";
 import { stopWhenFinished } from "./stop-when-finished.ts";
 import { uncountDisruption } from "./uncount-disruption.ts";
@@ -29,6 +33,11 @@ export const RULES: readonly Rule[] = [
     name: "stop-when-finished",
     why: "A JobSet that has completed or failed is never restarted, whatever its Pods do while they go away.",
     apply: stopWhenFinished,
+  },
+  {
+    name: "rest-on-success",
+    why: "A JobSet whose success policy is met neither restarts nor fails, not even for a budget that was spent before.",
+    apply: restOnSuccess,
   },
   {
     name: "fail-on-spent-budget",
@@ -46,9 +55,24 @@ export const RULES: readonly Rule[] = [
     apply: adoptPodEpochs,
   },
   {
+    name: "hold-for-success",
+    why: "Peers crash when their driver succeeds, so its report has to have time before a crash restarts or fails anything.",
+    apply: holdForSuccess,
+  },
+  {
     name: "fail-on-exit-code",
     why: "A non-retriable exit code wins over every failure that would restart the group, also over one seen earlier.",
     apply: failOnExitCode,
+  },
+  {
+    name: "fail-on-failure-rule",
+    why: "A failure that a rule of the JobSet makes final wins over every other, as long as the restart is open.",
+    apply: failOnFailureRule,
+  },
+  {
+    name: "recreate-on-exit-code",
+    why: "JobSet decides about a Job that its podFailurePolicy fails, whatever budget is left for restarts in place.",
+    apply: recreateOnExitCode,
   },
   {
     name: "end-epoch",

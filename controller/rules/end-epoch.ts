@@ -2,7 +2,10 @@
 import type { RestartAction, RestartCause, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 import { backoffOf } from "../escalation/backoff.ts";
 import { budgetOf, describeRestart, isSpent } from "../escalation/budget.ts";
+import { exemptionOf } from "../escalation/exemption.ts";
+import { pastDeadline, recreationAfter } from "../escalation/failure-rules.ts";
 import { rungFor } from "../escalation/ladder.ts";
+import { countRuleFailures } from "../escalation/rule-failures.ts";
 import { streakWith } from "../escalation/streak.ts";
 import { findBlame } from "../group/blame.ts";
 import { epochRuns } from "../group/epochs.ts";
@@ -18,8 +21,10 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
   const { cause, at, blamed } = blame;
-  const counted = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
-  const failed = counted && isFailure(cause);
+  const isChargeable = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
+  const exemption = isChargeable ? exemptionOf(group, jobSet, blamed?.pod) : undefined;
+  const counted = isChargeable && exemption === undefined;
+  const failed = isChargeable && exemption?.ignored !== true && isFailure(cause);
   const streak = streakWith(status, failed ? blamed?.slot : undefined, at, policy.progressAfter);
   const budget = budgetOf(jobSet, status.restarts);
   const record: RestartRecord & { readonly rule: string } = {
@@ -34,10 +39,16 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   // A deletion may turn out to be a suspension, so only a certain failure fails the JobSet here; see enforce-budget.
   if (counted && isCertain(cause) && isSpent(budget))
     return failOverBudget(jobSet, withRecord(status, record), describeCause(cause), now);
-  const action = failed && !isSpent(budget) ? rungFor(blame.requestedAction, streak, jobSet, policy) : "RestartInPlace";
+  const mayEscalate = failed && (!counted || !isSpent(budget));
+  const rung = mayEscalate ? rungFor(blame.requestedAction, streak, jobSet, policy) : "RestartInPlace";
+  const stage = group.jobs.get(blamed?.job ?? "")?.job.replicatedJob ?? "";
+  // A failure that is not counted must not use up JobSet's own recreations, nor meet a rule that fails the JobSet.
+  const recreation = rung === "RecreateJobSet" ? recreationAfter(jobSet, pastDeadline(stage)) : "none";
+  const isBarred = recreation === "none" || (recreation === "counted" && !counted);
+  const action = rung === "RecreateJobSet" && isBarred ? "RecreatePod" : rung;
   const target = action === "RecreatePod" ? blamed?.pod : action === "RecreateJobSet" ? blamed?.job : undefined;
   const delay = failed ? backoffOf(streak, policy) : 0;
-  const recorded = withRecord(status, {
+  const recorded = withRecord(isChargeable ? countRuleFailures(group, jobSet, status, now) : status, {
     ...record,
     action,
     ...(target === undefined ? {} : { target }),
@@ -46,7 +57,8 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
     counted: counted && action !== "RecreateJobSet",
     deprecated: timestamp(now),
   });
-  const count = counted ? describeRestart(budget) : "not counted as a restart";
+  const exempt = exemption === undefined ? "" : `: ${exemption.why}`;
+  const count = counted ? describeRestart(budget) : `not counted as a restart${exempt}`;
   const note = `${describeCause(cause)}; ${count}${describeStreak(action, streak)}`;
   return {
     status: { ...recorded, deprecatedEpoch: status.syncedEpoch },

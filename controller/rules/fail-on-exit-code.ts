@@ -1,9 +1,12 @@
 // A non-retriable exit code: the JobSet fails at once, even if other containers of the Pod still run. If the Pod itself
-// fails, its Job's podFailurePolicy leads to the same result, but only after the last Pod of the Job has ended. Pure.
-import type { RestartCause } from "../../src/api/in-place-restart.ts";
+// fails, its Job's podFailurePolicy leads to the same result, but only after the last Pod of the Job has ended. A JobSet
+// that recreates its Jobs in that case is left to recreate-on-exit-code. Pure.
+import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
+import { failedByPolicy, recreationAfter, ruleFor } from "../escalation/failure-rules.ts";
 import { isProof } from "../group/evidence.ts";
+import type { Loss } from "../group/group.ts";
 import { timestamp } from "../status/conditions.ts";
 import { describeCause, openRecord, withRecord } from "../status/history.ts";
 import type { Context, Failure, Step } from "./rule.ts";
@@ -14,9 +17,10 @@ const NON_RETRIABLE = "NonRetriableExitCode";
 export function failOnExitCode({ group, jobSet, status, now, rule }: Context): Step | undefined {
   const open = openRecord(status);
   // Recorded before, but the JobSet has not failed yet: retry.
-  if (open?.action === "FailJobSet") return { status, notices: [], failure: failureFor(jobSet, open.cause) };
+  if (open?.action === "FailJobSet" && open.rule === rule)
+    return { status, notices: [], failure: failureFor(jobSet, open.cause) };
   const loss = [...group.losses.values()].find(
-    (each) => each.requestedAction === "fail" && isProof(group, each, status, now),
+    (each) => each.requestedAction === "fail" && isProof(group, each, status, now) && isFinal(jobSet, each, open),
   );
   if (loss === undefined) return undefined;
   const { cause } = loss;
@@ -27,6 +31,13 @@ export function failOnExitCode({ group, jobSet, status, now, rule }: Context): S
     notices: [{ type: "Warning", reason: NON_RETRIABLE, action: "Fail", note: failure.message }],
     failure,
   };
+}
+
+/** Once a recreation is under way it may have been the last one, so that only a rule can still say otherwise. */
+function isFinal(jobSet: JobSet, loss: Loss, open: RestartRecord | undefined): boolean {
+  const failed = failedByPolicy(jobSet, loss);
+  if (open?.action === "RecreateJobSet") return ruleFor(jobSet, failed)?.action === "FailJobSet";
+  return recreationAfter(jobSet, failed) === "none";
 }
 
 function failureFor({ annotations }: JobSet, cause: RestartCause): Failure {

@@ -1,4 +1,5 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
+import { uncountRuleFailures } from "../escalation/rule-failures.ts";
 import { openRecord } from "../status/history.ts";
 import type { Context, Step } from "./rule.ts";
 
@@ -14,5 +15,7 @@ export function uncountDisruption({ group, status }: Context): Step | undefined 
   const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
-  return { status: { ...status, history: [...status.history.slice(0, -1), uncounted] }, notices: [] };
+  const { history } = status;
+  const recounted = uncountRuleFailures(status, record.fromEpoch);
+  return { status: { ...recounted, history: [...history.slice(0, -1), uncounted] }, notices: [] };
 }

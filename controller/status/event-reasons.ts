@@ -30,7 +30,8 @@ export const EVENT_TEXTS = {
     on: "JobSet",
     type: "Warning",
     meaning:
-      "JobSet recreates all Jobs: a slot keeps failing with a new Pod, or a Pod failed after others had succeeded.",
+      "JobSet recreates all Jobs: a slot keeps failing with a new Pod, a Pod failed after others had succeeded, or " +
+      "podFailurePolicy failed a Job.",
   },
   BackingOff: {
     on: "JobSet",
@@ -56,6 +57,11 @@ export const EVENT_TEXTS = {
     on: "JobSet",
     type: "Warning",
     meaning: "A worker exited with a non-retriable code. The JobSet fails.",
+  },
+  FailJobSetFailurePolicyAction: {
+    on: "JobSet",
+    type: "Warning",
+    meaning: "A failure that a rule of failurePolicy makes final. The JobSet fails. The note names the rule.",
   },
   ReachedMaxRestarts: {
     on: "JobSet",

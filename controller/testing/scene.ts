@@ -1,11 +1,12 @@
 // A group for tests, in domain words: what the watches deliver, and the controller's decisions, executed in memory.
 import { type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
-import type { Dependency, JobSet } from "../../src/api/jobset.ts";
+import type { Dependency, FailureRule, JobSet } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
 import type { ContainerState, Pod } from "../../src/api/pod.ts";
 import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restart-policy.ts";
-import { podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
+import type { JsonObject } from "../../src/json/types.ts";
+import { FAIL_JOB_SET_RULE, podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
 import { parseExitCodePolicy, RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 import { type Decision, decide, type Verdict } from "../decide.ts";
 import { execute, type Writes } from "../execute.ts";
@@ -27,6 +28,12 @@ interface StageParts {
   readonly replicas?: number;
   readonly pods: number;
   readonly dependsOn?: readonly Dependency[];
+  /** The user's own podFailurePolicy rules. */
+  readonly podFailureRules?: readonly JsonObject[];
+  /** Exit codes that injection keeps from restarting in place because such a rule fails the Job. */
+  readonly failJobCodes?: readonly number[];
+  /** A stage without an agent. */
+  readonly plain?: boolean;
 }
 
 export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Evicted", message: "" } as const;
@@ -34,11 +41,16 @@ export const DELETED = { timestamp: "2026-01-01T00:00:00Z", graceSeconds: 30 } a
 const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
 /** A template after injection: one worker, and one container that is not a worker. */
-function templateOf(annotations: JobSet["annotations"]): JobSet["replicatedJobs"][number]["template"] {
+function templateOf(
+  annotations: JobSet["annotations"],
+  { podFailureRules: own = [], failJobCodes = [], plain = false }: StageParts,
+): JobSet["replicatedJobs"][number]["template"] {
+  if (plain) return {};
   const parsed = parseExitCodePolicy(annotations);
   const policy = parsed.ok ? parsed.policy : RESTART_EVERYTHING;
-  const containers = [{ name: "main", restartPolicyRules: [workerRestartRule(policy)] }, { name: "logger" }];
-  const podFailurePolicy = { rules: podFailureRules(policy, ["main"]) };
+  const restarts = workerRestartRule({ ...policy, fail: [...policy.fail, ...failJobCodes] });
+  const containers = [{ name: "main", restartPolicyRules: [restarts] }, { name: "logger" }];
+  const podFailurePolicy = { rules: [...own, ...podFailureRules(policy, ["main"])] };
   return {
     spec: {
       podFailurePolicy,
@@ -46,6 +58,25 @@ function templateOf(annotations: JobSet["annotations"]): JobSet["replicatedJobs"
         spec: { initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }], containers },
       },
     },
+  };
+}
+
+/** The rule that injection adds for the exit codes of the annotation. */
+function rulesOf(annotations: JobSet["annotations"]): Pick<NonNullable<JobSet["failurePolicy"]>, "rules"> {
+  const parsed = parseExitCodePolicy(annotations);
+  if (!parsed.ok || parsed.policy.fail.length === 0) return {};
+  return { rules: [failureRule({ name: FAIL_JOB_SET_RULE, onJobFailureReasons: ["PodFailurePolicy"] })] };
+}
+
+/** A FailJobSet rule for every failure, unless changed. */
+export function failureRule(change: Partial<FailureRule> = {}): FailureRule {
+  return {
+    name: "failurePolicyRule0",
+    action: "FailJobSet",
+    targetReplicatedJobs: [],
+    onJobFailureReasons: [],
+    onJobFailureMessagePatterns: [],
+    ...change,
   };
 }
 
@@ -72,7 +103,6 @@ export class Scene {
   ) {
     this.group = newGroup(surroundings);
     this.#stages = new Map(Object.entries(stages));
-    const template = templateOf(jobSet.annotations ?? {});
     this.#jobSet = {
       name: "train",
       namespace: "ml",
@@ -81,11 +111,13 @@ export class Scene {
       labels: {},
       annotations: {},
       suspended: false,
-      replicatedJobs: Object.entries(stages).map(([name, { replicas = 1, pods, dependsOn = [] }]) => {
+      replicatedJobs: Object.entries(stages).map(([name, parts]) => {
+        const { replicas = 1, pods, dependsOn = [] } = parts;
+        const template = templateOf(jobSet.annotations ?? {}, parts);
         return { name, replicas, parallelism: pods, completions: pods, dependsOn, template };
       }),
       startupOrder: "AnyOrder",
-      failurePolicy: { maxRestarts: 3, restartStrategy: "Recreate" },
+      failurePolicy: { maxRestarts: 3, restartStrategy: "Recreate", ...rulesOf(jobSet.annotations ?? {}) },
       conditions: [],
       restarts: 0,
       restartsCountTowardsMax: 0,
@@ -271,6 +303,15 @@ export class Scene {
     observeJobSet(this.group, this.#jobSet, this.now);
     return this;
   }
+}
+
+/** A driver and two workers, all running in epoch 1. */
+export const [DRIVER, FIRST, SECOND] = ["driver-0/0", "workers-0/0", "workers-0/1"] as const;
+
+export function driverScene(jobSet: Partial<JobSet> = {}, workers: Partial<StageParts> = {}): Scene {
+  const scene = new Scene({ driver: { pods: 1 }, workers: { pods: 2, ...workers } }, jobSet).settle();
+  scene.job("driver-0").job("workers-0").at(1, DRIVER, FIRST, SECOND).settle();
+  return scene.runs("a", DRIVER, FIRST, SECOND).settle();
 }
 
 /** Two workers, both running in epoch 1. */

@@ -11,6 +11,7 @@ import {
   PHASES,
   RESTART_ACTIONS,
   RESTART_REASONS,
+  RULE_FAILURES_LIMIT,
   RULE_NAME_LIMIT,
   readInPlaceRestart,
   readReady,
@@ -29,6 +30,7 @@ describe("readInPlaceRestart", () => {
       syncedEpoch: 4,
       heldStages: ["evaluators"],
       restarts: 3,
+      ruleFailures: [{ job: "j1", failures: 2, epoch: 3 }],
       phase: "Restarting",
       ready: "7/8",
       history: [
@@ -111,6 +113,7 @@ describe("the CRD", () => {
   it("has the same phases, restart reasons, actions and bounds as the code", () => {
     expect(at(status, "phase")["enum"]).toEqual(PHASES);
     expect(at(status, "history")["maxItems"]).toBe(HISTORY_LIMIT);
+    expect(at(status, "ruleFailures")["maxItems"]).toBe(RULE_FAILURES_LIMIT);
     expect(at(status, "conditions", "items", "properties", "message")["maxLength"]).toBe(MESSAGE_LIMIT);
     const record = at(status, "history", "items", "properties");
     expect(at(record, "cause", "properties", "reason")["enum"]).toEqual(RESTART_REASONS);

@@ -93,6 +93,18 @@ export interface RestartRecord extends RestartSteps {
   readonly counted: boolean;
 }
 
+/** Jobs in `ruleFailures`. A Job that is left out only gets more retries than it had. */
+export const RULE_FAILURES_LIMIT = 20;
+
+/** Failures of one Job that a rule of the failure policy makes final once the retries of the Job are used up. */
+export interface RuleFailures {
+  /** UID of the Job: a Job that JobSet recreates starts with all of its retries. */
+  readonly job: string;
+  readonly failures: number;
+  /** The epoch that the last of them ended. */
+  readonly epoch: number;
+}
+
 export interface InPlaceRestartStatus {
   /** Pods at or below this epoch restart in place. Never greater than syncedEpoch, never decreases. */
   readonly deprecatedEpoch: number;
@@ -102,6 +114,8 @@ export interface InPlaceRestartStatus {
   readonly heldStages: readonly string[];
   /** Group restarts that count towards the budget. */
   readonly restarts: number;
+  /** Absent without failures. The Job that failed last is the last one. */
+  readonly ruleFailures?: readonly RuleFailures[];
   readonly phase: Phase;
   /** Ready Pods out of expected Pods, such as "8/8", for `kubectl get`. */
   readonly ready: string;
@@ -148,16 +162,26 @@ function readStatus(value: unknown): InPlaceRestartStatus | undefined {
   const deprecatedEpoch = asCount(status["deprecatedEpoch"]);
   const syncedEpoch = asCount(status["syncedEpoch"]);
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return undefined;
+  const ruleFailures = asList(status["ruleFailures"]).flatMap(readRuleFailures);
   return {
     deprecatedEpoch,
     syncedEpoch,
     heldStages: asList(status["heldStages"]).flatMap((name) => asText(name) ?? []),
     restarts: asCount(status["restarts"]) ?? 0,
+    ...(ruleFailures.length === 0 ? {} : { ruleFailures }),
     phase: PHASES.find((phase) => phase === status["phase"]) ?? "Starting",
     ready: asText(status["ready"]) ?? "",
     history: asList(status["history"]).flatMap(readRecord),
     conditions: readConditions(status["conditions"]),
   };
+}
+
+function readRuleFailures(value: unknown): RuleFailures[] {
+  const entry = asMap(value);
+  const job = asText(entry["job"]);
+  const failures = asCount(entry["failures"]);
+  const epoch = asCount(entry["epoch"]);
+  return job === undefined || failures === undefined || epoch === undefined ? [] : [{ job, failures, epoch }];
 }
 
 function readRecord(value: unknown): RestartRecord[] {

@@ -69,6 +69,30 @@ describe("readJobSet", () => {
     expect(readJobSet({ spec: { failurePolicy: {} } }).failurePolicy?.maxRestarts).toBe(0);
   });
 
+  it("reads the rules of the failure policy with JobSet's defaults", () => {
+    const written = { name: "leader", action: "FailJobSet", targetReplicatedJobs: ["leader"] };
+    const failurePolicy = { rules: [written, { onJobFailureReasons: ["PodFailurePolicy"], action: "unknown" }] };
+    expect(readJobSet({ spec: { failurePolicy } }).failurePolicy?.rules).toEqual([
+      { ...written, onJobFailureReasons: [], onJobFailureMessagePatterns: [] },
+      {
+        name: "failurePolicyRule1",
+        action: "RestartJobSet",
+        targetReplicatedJobs: [],
+        onJobFailureReasons: ["PodFailurePolicy"],
+        onJobFailureMessagePatterns: [],
+      },
+    ]);
+  });
+
+  it.each([
+    [{ operator: "Any" }, { operator: "Any", targetReplicatedJobs: [] }],
+    [{ targetReplicatedJobs: ["driver"] }, { operator: "All", targetReplicatedJobs: ["driver"] }],
+    [{ operator: "All", targetReplicatedJobs: null }, undefined],
+    [null, undefined],
+  ])("reads the success policy %j as %j", (successPolicy, expected) => {
+    expect(readJobSet({ spec: { successPolicy } }).successPolicy).toEqual(expected);
+  });
+
   it("keeps a replicatedJob of zero replicas at zero", () => {
     expect(readJobSet({ spec: { replicatedJobs: [{ name: "w", replicas: 0 }] } }).replicatedJobs[0]?.replicas).toBe(0);
   });

@@ -30,9 +30,37 @@ export interface ReplicatedJob {
   readonly template: Fields;
 }
 
+/** A rule for a failed Job. An empty list of reasons, patterns or targets matches every one. */
+export interface FailureRule {
+  readonly name: string;
+  readonly action: FailureAction;
+  readonly targetReplicatedJobs: readonly string[];
+  readonly onJobFailureReasons: readonly string[];
+  /** Regular expressions in the syntax of RE2. */
+  readonly onJobFailureMessagePatterns: readonly string[];
+}
+
+const FAILURE_ACTIONS = [
+  "FailJobSet",
+  "RestartJobSet",
+  "RestartJobSetAndIgnoreMaxRestarts",
+  "RestartJob",
+  "RestartJobAndIgnoreMaxRestarts",
+] as const;
+type FailureAction = (typeof FAILURE_ACTIONS)[number];
+
 interface FailurePolicy {
   readonly maxRestarts: number;
   readonly restartStrategy: string;
+  /** The first one that matches a failed Job decides. Absent without rules. */
+  readonly rules?: readonly FailureRule[];
+}
+
+export interface SuccessPolicy {
+  /** Whether all Jobs of the targets must complete, or one of them. */
+  readonly operator: "All" | "Any";
+  /** Empty: every replicatedJob. */
+  readonly targetReplicatedJobs: readonly string[];
 }
 
 export interface JobSet extends Identity {
@@ -45,6 +73,8 @@ export interface JobSet extends Identity {
   readonly startupOrder: "AnyOrder" | "InOrder";
   /** Without it the JobSet fails at the first failed Job. */
   readonly failurePolicy?: FailurePolicy;
+  /** Absent where every Job must complete, which is the default. */
+  readonly successPolicy?: SuccessPolicy;
   readonly conditions: readonly Condition[];
   readonly restarts: number;
   readonly restartsCountTowardsMax: number;
@@ -64,6 +94,7 @@ export function readJobSet(raw: unknown): JobSet {
   const deletionTimestamp = readDeletionTimestamp(raw);
   const managedBy = asText(spec["managedBy"]);
   const failurePolicy = readFailurePolicy(spec["failurePolicy"]);
+  const successPolicy = readSuccessPolicy(spec["successPolicy"]);
   return {
     ...readIdentity(raw),
     labels: readLabels(raw),
@@ -74,6 +105,7 @@ export function readJobSet(raw: unknown): JobSet {
     replicatedJobs: asList(spec["replicatedJobs"]).map(readReplicatedJob),
     startupOrder: asMap(spec["startupPolicy"])["startupPolicyOrder"] === "InOrder" ? "InOrder" : "AnyOrder",
     ...(failurePolicy === undefined ? {} : { failurePolicy }),
+    ...(successPolicy === undefined ? {} : { successPolicy }),
     conditions,
     restarts: asCount(status["restarts"]) ?? 0,
     restartsCountTowardsMax: asCount(status["restartsCountTowardsMax"]) ?? 0,
@@ -108,8 +140,36 @@ function readDependency(item: unknown): Dependency[] {
 function readFailurePolicy(value: unknown): FailurePolicy | undefined {
   if (value === null || value === undefined) return undefined;
   const policy = asMap(value);
+  const rules = asList(policy["rules"]).map(readFailureRule);
   return {
     maxRestarts: asCount(policy["maxRestarts"]) ?? 0,
     restartStrategy: asText(policy["restartStrategy"]) ?? "Recreate",
+    ...(rules.length === 0 ? {} : { rules }),
   };
+}
+
+function readFailureRule(item: unknown, index: number): FailureRule {
+  const rule = asMap(item);
+  return {
+    // JobSet's default name.
+    name: asText(rule["name"]) || `failurePolicyRule${index}`,
+    // JobSet's default, also where no rule matches.
+    action: FAILURE_ACTIONS.find((action) => action === rule["action"]) ?? "RestartJobSet",
+    targetReplicatedJobs: readTexts(rule["targetReplicatedJobs"]),
+    onJobFailureReasons: readTexts(rule["onJobFailureReasons"]),
+    onJobFailureMessagePatterns: readTexts(rule["onJobFailureMessagePatterns"]),
+  };
+}
+
+function readSuccessPolicy(value: unknown): SuccessPolicy | undefined {
+  const { operator, targetReplicatedJobs } = asMap(value);
+  const policy: SuccessPolicy = {
+    operator: operator === "Any" ? "Any" : "All",
+    targetReplicatedJobs: readTexts(targetReplicatedJobs),
+  };
+  return policy.operator === "All" && policy.targetReplicatedJobs.length === 0 ? undefined : policy;
+}
+
+function readTexts(value: unknown): readonly string[] {
+  return asList(value).flatMap((item) => asText(item) ?? []);
 }

@@ -24,6 +24,7 @@ import { readTemplate } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import { checkRestartRules } from "./parts/workers.ts";
 import type { InjectionSettings } from "./settings.ts";
+import { writtenBackoffLimits } from "./stored/backoff-limits.ts";
 import { isInjected } from "./stored/is-injected.ts";
 import { readRecord, recordedInputs, sameInputs, writeRecord } from "./stored/record.ts";
 import { uninject } from "./stored/uninject.ts";
@@ -126,8 +127,10 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const exitCodes = inputs.texts[ANNOTATION.failurePolicy] === undefined ? undefined : inputs.policy;
   const { protocol } = context;
   const budget = protocol === "epoch" ? budgetOfNew(request, participants, record?.budget) : undefined;
+  // A JobSet that is injected already has the limits only in its record.
+  const backoffLimits = record?.backoffLimits ?? writtenBackoffLimits(spec, participants);
   const status = writeRecord(
-    { protocol, agentImage, imagePullSecrets, budget: budget?.budget, inputs: inputs.texts, exitCodes },
+    { protocol, agentImage, imagePullSecrets, budget: budget?.budget, inputs: inputs.texts, exitCodes, backoffLimits },
     participants.length,
   );
   return {

@@ -34,6 +34,9 @@ export type Change<K extends Kind> =
 /** Why a request failed. After "unreachable" it may have taken effect all the same: only the response was lost. */
 export type Refusal = "conflict" | "not-found" | "exists" | "unreachable";
 
+/** A slow watch lags by up to 3 s, and one that reconnects by up to 1 s. */
+const LONGEST_LAG_MS = 5_000;
+
 interface Watcher<K extends Kind> {
   readonly deliver: (change: Change<K>) => void;
   readyAt: number;
@@ -76,6 +79,11 @@ export class ApiServer {
 
   get isDown(): boolean {
     return this.#schedule.now < this.#outageUntil;
+  }
+
+  /** Whether watches have caught up, and show every change within milliseconds. */
+  get isSteady(): boolean {
+    return this.#schedule.now > Math.max(this.#outageUntil, this.#slowUntil) + LONGEST_LAG_MS;
   }
 
   nextVersion(): string {

@@ -3,6 +3,7 @@ import { Controllers } from "./controllers.ts";
 import { JobController } from "./job-controller.ts";
 import { JobSetController } from "./jobset-controller.ts";
 import { Nodes } from "./nodes.ts";
+import { PolicyJudge } from "./policy-judge.ts";
 import type { JobSetShape } from "./shape.ts";
 import { World } from "./world.ts";
 
@@ -11,6 +12,7 @@ export class Cluster {
   readonly nodes: Nodes;
   readonly jobs: JobController;
   readonly jobSets: JobSetController;
+  readonly policies: PolicyJudge;
   readonly controllers: Controllers;
 
   constructor(seed: number, shape: JobSetShape) {
@@ -22,7 +24,12 @@ export class Cluster {
       this.jobSets.plan();
     });
     this.jobs = new JobController(world, this.nodes);
-    this.jobSets = new JobSetController(world, this.nodes, this.jobs, shape);
+    this.policies = new PolicyJudge(shape, {
+      now: () => world.schedule.now,
+      isSteady: () => world.api.isSteady,
+      breach: (what) => world.judge.report(what),
+    });
+    this.jobSets = new JobSetController(world, this.nodes, this.jobs, shape, this.policies);
     this.jobSets.create();
     this.jobSets.poll();
     this.controllers = new Controllers(this);

@@ -5,6 +5,7 @@ import type { Refusal, StoredObject } from "./api-server.ts";
 import type { JobController } from "./job-controller.ts";
 import type { JobSetController } from "./jobset-controller.ts";
 import type { Nodes } from "./nodes.ts";
+import type { PolicyJudge } from "./policy-judge.ts";
 import { JOB_SET } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -14,6 +15,7 @@ export interface ControlledCluster {
   readonly nodes: Nodes;
   readonly jobs: JobController;
   readonly jobSets: JobSetController;
+  readonly policies: PolicyJudge;
 }
 
 /** Runs when the request reaches the server. */
@@ -23,12 +25,13 @@ type Status = NonNullable<StoredObject["status"]>;
 
 /** `tell` adds a line to the timeline. */
 export function simulatedWrites(
-  { world, nodes, jobs, jobSets }: ControlledCluster,
+  { world, nodes, jobs, jobSets, policies }: ControlledCluster,
   tell: (what: string) => void,
 ): Writes<AtServer> {
   const { api, judge } = world;
   const store = (after: StoredObject): "done" => {
     judge.objectWritten(api.get("object", JOB_SET), after);
+    policies.objectWritten(api.get("object", JOB_SET), after);
     api.set("object", JOB_SET, after);
     return "done";
   };
@@ -55,12 +58,13 @@ export function simulatedWrites(
       return store({ ...stored, metadata: { ...stored.metadata, resourceVersion }, status });
     },
     failJobSet:
-      (seen, { message }) =>
+      (seen, { reason, message }) =>
       () => {
         const jobSet = api.get("jobSet", JOB_SET);
         if (jobSet?.uid !== seen.uid) return "not-found";
         if (jobSet.resourceVersion !== seen.resourceVersion) return "conflict";
         tell(`fails the JobSet: ${message}`);
+        policies.jobSetFailed(reason);
         api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
         return "done";
       },

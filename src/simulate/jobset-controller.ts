@@ -1,9 +1,12 @@
 // JobSet's controller of a simulation: creates Jobs in startup order, suspends and resumes them, and applies the
 // failure and success policies.
+import type { Job } from "../api/job.ts";
 import type { JobSet } from "../api/jobset.ts";
 import type { JobController } from "./job-controller.ts";
 import type { Nodes } from "./nodes.ts";
 import { jobOf, jobSetOf } from "./objects.ts";
+import { actionAfterDeadline, isSuccess } from "./policies.ts";
+import type { PolicyJudge } from "./policy-judge.ts";
 import { JOB_SET, type JobSetShape, type StageShape, slotNames } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -15,13 +18,16 @@ export class JobSetController {
   readonly #nodes: Nodes;
   readonly #jobs: JobController;
   readonly #shape: JobSetShape;
+  readonly #policies: PolicyJudge;
   #planned = false;
+  #completing = false;
 
-  constructor(world: World, nodes: Nodes, jobs: JobController, shape: JobSetShape) {
+  constructor(world: World, nodes: Nodes, jobs: JobController, shape: JobSetShape, policies: PolicyJudge) {
     this.#world = world;
     this.#nodes = nodes;
     this.#jobs = jobs;
     this.#shape = shape;
+    this.#policies = policies;
   }
 
   get jobSet(): JobSet | undefined {
@@ -63,20 +69,37 @@ export class JobSetController {
       for (const pod of api.list("pod")) if (pod.phase !== "Succeeded") this.#nodes.remove(pod.uid);
       return;
     }
-    if (api.list("job").some((job) => job.outcome === "Failed" && job.deletionTimestamp === undefined)) {
-      this.#recreateJobs(jobSet);
+    const failed = api.list("job").find((job) => job.outcome === "Failed" && job.deletionTimestamp === undefined);
+    if (failed !== undefined) {
+      this.#applyFailurePolicy(jobSet, failed);
       return;
     }
     for (const stage of this.#shape.stages) {
       const mayStart = this.#mayStart(jobSet, stage);
       for (let index = 0; index < stage.replicas; index += 1) this.#reconcileJob(jobSet, stage, index, mayStart);
     }
-    const jobs = api.list("job");
-    const expected = this.#shape.stages.reduce((sum, { replicas }) => sum + replicas, 0);
-    if (jobs.length === expected && jobs.every(({ outcome }) => outcome === "Complete")) {
+    const jobs = api.list("job").filter(({ controller }) => controller?.uid === jobSet.uid);
+    const expected = new Map(this.#shape.stages.map(({ name, replicas }) => [name, replicas]));
+    const isMet = isSuccess(jobSet.successPolicy, jobs, expected);
+    this.#policies.successSeen(isMet);
+    if (isMet) this.#complete();
+  }
+
+  /** A busy controller takes seconds, while peers of the Pods that succeeded still run, or crash. */
+  #complete(): void {
+    if (this.#completing) return;
+    this.#completing = true;
+    const most = this.#shape.policies === undefined ? 0 : 5_000;
+    const complete = () => {
+      this.#completing = false;
+      const { api } = this.#world;
+      const jobSet = this.jobSet;
+      if (jobSet === undefined || jobSet.outcome !== "none" || api.isDown) return;
       this.#world.tell("JobSet", "completed");
       api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Completed", resourceVersion: api.nextVersion() });
-    }
+    };
+    if (most === 0) complete();
+    else this.#world.after(0, most, complete);
   }
 
   #reconcileJob(jobSet: JobSet, stage: StageShape, index: number, mayStart: boolean): void {
@@ -94,11 +117,14 @@ export class JobSetController {
     api.set("job", job.uid, job);
   }
 
-  /** The failure policy: deletes every Job, and recreates each one as soon as its name is free. */
-  #recreateJobs(jobSet: JobSet): void {
+  /** Deletes every Job, and recreates each one as soon as its name is free. */
+  #applyFailurePolicy(jobSet: JobSet, failed: Job): void {
     const { api } = this.#world;
-    if (jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0)) {
-      this.#world.tell("JobSet", "failed: maxRestarts is reached");
+    const action = actionAfterDeadline(jobSet, failed);
+    const counts = !action.endsWith("IgnoreMaxRestarts");
+    const isSpent = counts && jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0);
+    if (isSpent || action === "FailJobSet") {
+      this.#world.tell("JobSet", isSpent ? "failed: maxRestarts is reached" : "failed: by a rule");
       api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
       return;
     }
@@ -111,7 +137,7 @@ export class JobSetController {
     api.set("jobSet", JOB_SET, {
       ...jobSet,
       restarts: jobSet.restarts + 1,
-      restartsCountTowardsMax: jobSet.restartsCountTowardsMax + 1,
+      restartsCountTowardsMax: jobSet.restartsCountTowardsMax + (counts ? 1 : 0),
       resourceVersion: api.nextVersion(),
     });
     this.plan();

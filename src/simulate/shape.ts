@@ -1,5 +1,6 @@
 // The JobSet that a simulation runs: its name, and the stages it consists of.
 import type { Dependency } from "../api/jobset.ts";
+import type { PolicyShape } from "./policies.ts";
 
 export const NAMESPACE = "default";
 export const JOB_SET = "train";
@@ -20,6 +21,7 @@ export interface JobSetShape {
   readonly stages: readonly StageShape[];
   readonly inOrder: boolean;
   readonly maxRestarts: number;
+  readonly policies?: PolicyShape;
 }
 
 /** The slots of a stage, as "job/index". */

@@ -9,6 +9,7 @@ import { agentRestartRule } from "./rules/agent-restart-rule.ts";
 import { agentToken } from "./rules/agent-token.ts";
 import { escalateAfter } from "./rules/escalate-after.ts";
 import { failCodesCompiled } from "./rules/fail-codes-compiled.ts";
+import { failureRules } from "./rules/failure-rules.ts";
 import { forceDelete } from "./rules/force-delete.ts";
 import { injected } from "./rules/injected.ts";
 import {
@@ -66,6 +67,7 @@ export const RULES: readonly Rule[] = [
   failurePolicyRuleName,
   ownRestartRules,
   podFailurePolicy,
+  failureRules,
   upstreamProtocol,
   injected,
   agentFirst,

@@ -10,6 +10,7 @@ import { listAt, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { type ExitCodePolicy, formatCodes, readClasses } from "../../policy/exit-codes.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
+import { type BackoffLimits, readBackoffLimits } from "./backoff-limits.ts";
 
 export interface InjectionRecord {
   readonly protocol: Protocol;
@@ -21,6 +22,8 @@ export interface InjectionRecord {
   readonly inputs: InputTexts;
   /** The resolved exit codes of a named failure policy. The policy may change, a live JobSet does not. */
   readonly exitCodes: ExitCodePolicy | undefined;
+  /** Of a JobSet whose failurePolicy has rules. Injection overwrites the fields. */
+  readonly backoffLimits: BackoffLimits | undefined;
 }
 
 export function writeRecord(record: InjectionRecord, replicatedJobs: number): string {
@@ -36,6 +39,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     ...(record.exitCodes === undefined
       ? {}
       : { exitCodes: { fail: formatCodes(record.exitCodes.fail), recreate: formatCodes(record.exitCodes.recreate) } }),
+    ...(record.backoffLimits === undefined ? {} : { backoffLimits: record.backoffLimits }),
   });
 }
 
@@ -56,6 +60,7 @@ export function readRecord(object: JsonObject): InjectionRecord | undefined {
     budget: readBudget(status["budget"]),
     inputs: texts,
     exitCodes: readExitCodes(objectAt(status, "exitCodes")),
+    backoffLimits: readBackoffLimits(objectAt(status, "backoffLimits")),
   };
 }
 

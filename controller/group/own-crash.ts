@@ -1,0 +1,20 @@
+// Whether a worker crashed by itself. Its exit alone does not show that: a Pod that restarts in place stops its workers,
+// and so does a Pod whose agent was killed. Pure.
+import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
+import { epochRuns } from "./epochs.ts";
+import { isProof } from "./evidence.ts";
+import type { Group, Loss } from "./group.ts";
+
+/** 128 + SIGKILL, 128 + SIGTERM. */
+const STOPPED: ReadonlySet<number> = new Set([137, 143]);
+
+/**
+ * While the epoch runs, agents only exit when they are killed, so another exit code than that of a signal is a crash.
+ * Once it is deprecated they all exit, and a worker may answer the signal with any code.
+ */
+export function isOwnCrash(group: Group, loss: Loss, status: InPlaceRestartStatus, now: number): boolean {
+  const { cause, own, counted, ignored, requestedAction } = loss;
+  if (!counted || ignored === true || requestedAction === "fail" || !isProof(group, loss, status, now)) return false;
+  if (own === true) return true;
+  return cause.reason === "ContainerExited" && epochRuns(status) && !STOPPED.has(cause.exitCode ?? 0);
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { at, create, injected } from "../../../test/builders/injection.ts";
+import { jobSet } from "../../../test/builders/jobset.ts";
+import { backoffLimitOf } from "../../api/backoff-limits.ts";
+import { readJobSet } from "../../api/jobset.ts";
+import { ANNOTATION } from "../../api/names.ts";
+import type { JsonObject } from "../../json/types.ts";
+
+const RULES = { failurePolicy: { maxRestarts: 1, rules: [{ name: "leader", action: "FailJobSet" }] } };
+
+function limitsOf(object: JsonObject): unknown {
+  const record = at(object, "metadata", "annotations", ANNOTATION.status);
+  return JSON.parse(String(record))["backoffLimits"];
+}
+
+describe("the record of the injection", () => {
+  it("keeps the backoffLimit of every participating Job, which injection overwrites", () => {
+    const object = jobSet()
+      .spec(RULES)
+      .annotation(ANNOTATION.replicatedJobs, "leader,workers,indexed")
+      .replicatedJob("leader", { job: { backoffLimit: 0 } })
+      .replicatedJob("workers")
+      .replicatedJob("indexed", { job: { backoffLimitPerIndex: 1 } })
+      .replicatedJob("plain", { job: { backoffLimit: 3 } });
+    const after = injected(create(object.build()));
+    expect(limitsOf(after)).toEqual({ leader: 0, workers: 6, indexed: 2_147_483_647 });
+    expect(backoffLimitOf(readJobSet(after).annotations, "leader")).toBe(0);
+    expect(limitsOf(injected(create(after)))).toEqual(limitsOf(after));
+  });
+
+  it("keeps none for a JobSet without rules of its own", () => {
+    const object = jobSet()
+      .annotation(ANNOTATION.failExitCodes, "42")
+      .replicatedJob("a", { job: { backoffLimit: 0 } });
+    expect(limitsOf(injected(create(object.build())))).toBeUndefined();
+  });
+
+  it("keeps at most 20, because it is an annotation", () => {
+    const object = jobSet().spec(RULES);
+    for (let index = 0; index < 30; index += 1) object.replicatedJob(`job-${index}`, { job: { backoffLimit: 0 } });
+    expect(Object.keys(Object(limitsOf(injected(create(object.build())))))).toHaveLength(20);
+  });
+});

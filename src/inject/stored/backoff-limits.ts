@@ -1,0 +1,39 @@
+// The backoffLimit of each participating Job as the user wrote it, for the record. Only a JobSet with rules of its own
+// needs it: a rule applies to a Job whose retries are used up. Pure.
+import { DEFAULT_BACKOFF_LIMIT } from "../../api/backoff-limits.ts";
+import { MAX_INT32 } from "../../api/names.ts";
+import { isAbsent, isObject, listAt, objectAt } from "../../json/edit.ts";
+import { asCount } from "../../json/fields.ts";
+import type { JsonObject } from "../../json/types.ts";
+import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
+import type { Participant } from "../participation.ts";
+
+/** By replicatedJob. */
+export type BackoffLimits = Readonly<Record<string, number>>;
+
+/** The record is an annotation. A Job beyond the limit counts as one with Kubernetes' default. */
+const MOST_LIMITS = 20;
+
+export function writtenBackoffLimits(
+  spec: JsonObject,
+  participants: readonly Participant[],
+): BackoffLimits | undefined {
+  const rules = listAt(objectAt(spec, "failurePolicy"), "rules").filter(isObject);
+  if (rules.every(({ name }) => name === FAIL_JOB_SET_RULE)) return undefined;
+  const limits = participants.map(({ template }) => [template.name, backoffLimitOf(template.job)] as const);
+  return Object.fromEntries(limits.slice(0, MOST_LIMITS));
+}
+
+/** With a limit per index, Kubernetes sets none for the Job. */
+function backoffLimitOf({ backoffLimit, backoffLimitPerIndex }: JsonObject): number {
+  return asCount(backoffLimit) ?? (isAbsent(backoffLimitPerIndex) ? DEFAULT_BACKOFF_LIMIT : MAX_INT32);
+}
+
+export function readBackoffLimits(written: JsonObject | undefined): BackoffLimits | undefined {
+  if (written === undefined) return undefined;
+  const limits = Object.entries(written).flatMap(([name, value]) => {
+    const limit = asCount(value);
+    return limit === undefined ? [] : [[name, limit] as const];
+  });
+  return Object.fromEntries(limits);
+}
