@@ -35,6 +35,12 @@ declare module "bun" {
 
   export function write(path: string, text: string): Promise<number>;
 
+  export class Glob {
+    constructor(pattern: string);
+    /** Throws if the folder cannot be read. */
+    scanSync(options: { readonly cwd: string; readonly dot: boolean; readonly onlyFiles: boolean }): Iterable<string>;
+  }
+
   type Place = { readonly hostname: string; readonly port: number } | { readonly unix: string };
 
   /** Throws when the address is in use. */

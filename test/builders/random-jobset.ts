@@ -181,6 +181,7 @@ export class RandomJobSet {
       [ANNOTATION.nodeLossGrace, ["30s", "0s", "soon"]],
       [ANNOTATION.agentCpu, ["50m", "lots"]],
       [ANNOTATION.agentMemory, ["32Mi", "1"]],
+      [ANNOTATION.keepSharedMemory, ["true", "false", "some"]],
       [ANNOTATION.safeToForcefullyDelete, ["true", "perhaps"]],
       [
         ANNOTATION.status,

@@ -1,0 +1,62 @@
+// Runs under bun, whose file API the agent uses: see under-bun.test.ts.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { clearSharedMemory } from "./shared-memory.ts";
+
+const log = { info: vi.fn(), warn: vi.fn() };
+const POD = "4b1f";
+const MARK = `reprise-agent-${POD}.seen`;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reprise-shm-"));
+});
+
+afterEach(() => {
+  vi.clearAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** One start of the agent. */
+const start = (folders = [folder]) => clearSharedMemory(folders, POD, log);
+
+describe("shared memory", () => {
+  it("is not touched before the first start of a Pod", async () => {
+    writeFileSync(join(folder, "psm_1"), "of a container before the agent");
+    expect(await start()).toBeUndefined();
+    expect(readdirSync(folder).sort()).toEqual(["psm_1", MARK].sort());
+  });
+
+  it("is cleared at every later start, which the log says", async () => {
+    await start();
+    writeFileSync(join(folder, "psm_1"), "left by a worker");
+    mkdirSync(join(folder, ".cache"));
+    writeFileSync(join(folder, ".cache", "psm_2"), "left by a worker");
+    expect(await start()).toBe(0);
+    expect(readdirSync(folder).sort()).toEqual([".cache", MARK].sort());
+    expect(log.info).toHaveBeenCalledWith("cleared shared memory", expect.objectContaining({ folder, files: 2 }));
+  });
+
+  it("is left alone, and nothing is logged, if it is empty", async () => {
+    await start();
+    expect(await start()).toBe(0);
+    expect(log.info).not.toHaveBeenCalled();
+    expect(log.warn).not.toHaveBeenCalled();
+  });
+
+  it("is cleared in every folder, also if one of them cannot be used", async () => {
+    const missing = join(folder, "missing", "folder");
+    writeFileSync(join(folder, "missing"), "a file in the place of the folder");
+    await start([missing, folder]);
+    expect(log.warn).toHaveBeenCalledWith("cannot clear shared memory", expect.objectContaining({ folder: missing }));
+    expect(await start([missing, folder])).toBe(0);
+    expect(readdirSync(folder)).toEqual([MARK]);
+  });
+
+  it("is not touched if there is no folder to clear", async () => {
+    expect(await start([])).toBeUndefined();
+  });
+});
