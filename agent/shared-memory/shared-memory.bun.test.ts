@@ -1,5 +1,5 @@
 // Runs under bun, whose file API the agent uses: see under-bun.test.ts.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -23,6 +23,17 @@ afterEach(() => {
 /** One start of the agent. */
 const start = (folders = [folder]) => clearSharedMemory(folders, POD, log);
 
+/** As the user of the image, if the tests run as root. */
+async function withoutRoot<T>(step: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_532);
+  try {
+    return await step();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
 describe("shared memory", () => {
   it("is not touched before the first start of a Pod", async () => {
     writeFileSync(join(folder, "psm_1"), "of a container before the agent");
@@ -45,6 +56,24 @@ describe("shared memory", () => {
     expect(await start()).toBe(0);
     expect(log.info).not.toHaveBeenCalled();
     expect(log.warn).not.toHaveBeenCalled();
+  });
+
+  it("is measured, which the log says, where the files belong to another user", async () => {
+    await start();
+    const MIB = 1024 * 1024;
+    const foreign = join(folder, "of-another-user");
+    mkdirSync(foreign);
+    writeFileSync(join(foreign, "psm_1"), Buffer.alloc(MIB, 1));
+    // Nobody but root can remove a file from a folder that is not writable.
+    chmodSync(foreign, 0o555);
+    chmodSync(folder, 0o755);
+    const left = await withoutRoot(start);
+    chmodSync(foreign, 0o755);
+    expect(left).toBe(MIB);
+    expect(log.warn).toHaveBeenCalledWith("an earlier run left shared memory that the agent may not clear", {
+      folder,
+      bytes: MIB,
+    });
   });
 
   it("is cleared in every folder, also if one of them cannot be used", async () => {
