@@ -30,16 +30,12 @@ declare module "bun" {
     text(): Promise<string>;
     slice(from: number, to: number): { text(): Promise<string> };
     exists(): Promise<boolean>;
+    /** 0 if there is no such file. */
+    readonly size: number;
     delete(): Promise<void>;
   };
 
   export function write(path: string, text: string): Promise<number>;
-
-  export class Glob {
-    constructor(pattern: string);
-    /** Throws if the folder cannot be read. */
-    scanSync(options: { readonly cwd: string; readonly dot: boolean; readonly onlyFiles: boolean }): Iterable<string>;
-  }
 
   type Place = { readonly hostname: string; readonly port: number } | { readonly unix: string };
 

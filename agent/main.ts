@@ -122,7 +122,8 @@ async function runAgent(): Promise<void> {
     sleep,
     ...clocks,
   };
-  // Before anything lifts the barrier.
+  // Before anything lifts the barrier. The previous agent may have left its socket.
+  await removeSocket(podUid);
   const leftBytes = await clearSharedMemory(config.sharedMemory, podUid, log);
   const follower = new Follower(config, effects, log, await savedEpoch.read());
   const watchdog = new Watchdog(barrier, startedAt, effects);

@@ -114,8 +114,8 @@ export class GroupObject {
   }
 
   /**
-   * `shmLeftoverBytes` is undefined before the first start. Resolves when the API server has confirmed the annotation. The UID makes the patch fail on another Pod of the same
-   * name.
+   * `shmLeftoverBytes` is undefined before the first start. Resolves when the API server has confirmed the annotations.
+   * The UID makes the patch fail on another Pod of the same name.
    */
   async publish(epoch: number, shmLeftoverBytes?: number): Promise<void> {
     const annotations = {

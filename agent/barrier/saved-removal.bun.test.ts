@@ -31,13 +31,16 @@ describe("the saved removal", () => {
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it.each(["", "1763460000", "now then", "-1 -1", "9".repeat(100_000)])(
-    "is undefined for a file with %j",
-    async (text) => {
-      writeFileSync(path, text);
-      expect(await saved.read()).toBeUndefined();
-    },
-  );
+  it.each([
+    ["is empty", ""],
+    ["holds one time only", "1763460000"],
+    ["holds words", "now then"],
+    ["holds negative numbers", "-1 -1"],
+    ["is large", "9".repeat(100_000)],
+  ])("is undefined if the file %s", async (_case, text) => {
+    writeFileSync(path, text);
+    expect(await saved.read()).toBeUndefined();
+  });
 
   it("is missing, with a warning in the log, if it cannot be written", async () => {
     mkdirSync(path);

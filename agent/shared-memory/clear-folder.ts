@@ -38,7 +38,7 @@ export async function clearFolder(folder: string): Promise<Cleared> {
 }
 
 /** Also the files of other agents, in case Pods share the folder. */
-export function isOwn(name: string): boolean {
+function isOwn(name: string): boolean {
   return name.startsWith(AGENT_FILE_PREFIX);
 }
 

@@ -11,10 +11,6 @@ const MARK = `reprise-agent-${POD}.seen`;
 
 let folder: string;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reprise-shm-"));
-});
-
 afterEach(() => {
   vi.clearAllMocks();
   rmSync(folder, { recursive: true, force: true });
@@ -34,7 +30,12 @@ async function withoutRoot<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-describe("shared memory", () => {
+// A folder of another file system is listed every time.
+describe.each(["/dev/shm", tmpdir()])("shared memory in %s", (parent) => {
+  beforeEach(() => {
+    folder = mkdtempSync(join(parent, "reprise-shm-"));
+  });
+
   it("is not touched before the first start of a Pod", async () => {
     writeFileSync(join(folder, "psm_1"), "of a container before the agent");
     expect(await start()).toBeUndefined();
@@ -54,6 +55,7 @@ describe("shared memory", () => {
   it("is left alone, and nothing is logged, if it is empty", async () => {
     await start();
     expect(await start()).toBe(0);
+    expect(readdirSync(folder)).toEqual([MARK]);
     expect(log.info).not.toHaveBeenCalled();
     expect(log.warn).not.toHaveBeenCalled();
   });

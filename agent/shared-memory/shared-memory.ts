@@ -1,13 +1,15 @@
 // Clears shared memory before the workers start again, and measures what is left. Only after a restart in place: before
 // the first start, no worker of this Pod can have left anything. The agent is the first container, so no worker runs
 // meanwhile.
-import { file, Glob, write } from "bun";
+import { file, write } from "bun";
 import { reasonOf } from "../../src/errors.ts";
-import { seenPath } from "../barrier/gate-socket.ts";
+import { savedEpochPath, savedRemovalPath, seenPath } from "../barrier/gate-socket.ts";
 import type { Log } from "../log.ts";
-import { clearFolder, isOwn } from "./clear-folder.ts";
+import { clearFolder } from "./clear-folder.ts";
 
-/** What is left in bytes, or undefined before the first start. Never rejects. */
+/**
+ * What is left in bytes, or undefined before the first start. Never rejects. The agent's socket must not be there yet.
+ */
 export async function clearSharedMemory(
   folders: readonly string[],
   podUid: string,
@@ -18,7 +20,7 @@ export async function clearSharedMemory(
     try {
       if (await isFirstVisit(folder, podUid)) continue;
       leftBytes ??= 0;
-      if (isEmpty(folder)) continue;
+      if (await isClear(folder, podUid)) continue;
       const cleared = await clearFolder(folder);
       leftBytes += cleared.leftBytes;
       if (cleared.files > 0) log.info("cleared shared memory", { folder, files: cleared.files, bytes: cleared.bytes });
@@ -42,9 +44,16 @@ async function isFirstVisit(folder: string, podUid: string): Promise<boolean> {
   return true;
 }
 
-/** Most programs leave nothing. This check takes a third of a millisecond. */
-function isEmpty(folder: string): boolean {
-  for (const name of new Glob("*").scanSync({ cwd: folder, dot: true, onlyFiles: false }))
-    if (!isOwn(name)) return false;
-  return true;
+/** What tmpfs counts for each entry of a folder; an empty folder has two. */
+const BYTES_PER_ENTRY = 20;
+
+/**
+ * Whether the folder holds files of the agent only, which is the usual case. To list it would take another MiB of
+ * memory in every Pod. Where a folder has another size than tmpfs gives it, it is listed.
+ */
+async function isClear(folder: string, podUid: string): Promise<boolean> {
+  const own = [seenPath(folder, podUid), savedEpochPath(podUid), savedRemovalPath(podUid)];
+  const inFolder = own.filter((path) => path.startsWith(`${folder}/`)).map((path) => file(path).exists());
+  const entries = 2 + (await Promise.all(inFolder)).filter((exists) => exists).length;
+  return file(folder).size === entries * BYTES_PER_ENTRY;
 }
