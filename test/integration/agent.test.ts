@@ -1,6 +1,6 @@
 // The agent's executable against a real API server. Its Pod has no kubelet: the test acts as the gate and writes what
 // the controller would write.
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.t
 import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
-import { AGENT, AGENT_ENV, JOBSET } from "../../src/api/names.ts";
+import { AGENT, AGENT_ENV, JOBSET, SHARED_MEMORY_ENV, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { agentEnv, RESTART_EXIT_CODE } from "../builders/agent-env.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
@@ -354,6 +354,42 @@ describe("the agent and the API server", () => {
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
     await barrier.promise;
     expect(slept).toEqual([]);
+  });
+
+  it("publishes with its epoch how much is left in shared memory, and takes it back when it is little", async () => {
+    const member = await createMember();
+    const config = readConfig(member.env);
+    const group = new GroupObject(new NodeApiClient(config.server, config.credentialsFolder), config);
+    for (const [epoch, bytes, left] of [
+      [1, undefined, undefined],
+      [2, 1_048_576, "1048576"],
+      [3, 1_048_575, undefined],
+      [4, 0, undefined],
+    ] as const) {
+      await group.publish(epoch, bytes);
+      expect(await annotation(member)).toBe(String(epoch));
+      expect(await annotation(member, SHM_LEFTOVER_ANNOTATION)).toBe(left);
+    }
+  });
+
+  it("clears shared memory before it lifts the barrier, unless no worker of its Pod has run yet", async () => {
+    const member = await createMember();
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    const memory = mkdtempSync("/dev/shm/reprise-test-");
+    const started = async () => {
+      await using agent = start({ env: { ...member.env, [SHARED_MEMORY_ENV]: memory } });
+      await eventually(() => expect(agent.messages).toContain("epoch published"));
+      return agent.messages;
+    };
+    try {
+      writeFileSync(join(memory, "psm_1"), "left by a container");
+      expect(await started()).not.toContain("cleared shared memory");
+      expect(await started()).toContain("cleared shared memory");
+      expect(readdirSync(memory)).toEqual([`reprise-agent-${member.podUid}.seen`]);
+      expect(await started()).not.toContain("cleared shared memory");
+    } finally {
+      rmSync(memory, { recursive: true });
+    }
   });
 
   it("starts its workers without a group once reprise is removed, and takes part again when it is back", async () => {
