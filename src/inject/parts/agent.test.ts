@@ -64,6 +64,7 @@ describe("the agent", () => {
     ["the UID of its worker", {}, [user(1000)], 1000],
     ["the UID that all workers share, whatever the Pod's", user(0), [user(1000), user(1000)], 1000],
     ["no UID beside workers with different ones", {}, [user(1000), user(1001)], undefined],
+    ["no UID that Kubernetes rejects", {}, [user(2 ** 31)], undefined],
     ["no UID beside a worker that does not say", {}, [user(1000), {}], undefined],
     ["the image's UID if only one of the workers is root", {}, [user(0), {}], 65_532],
     ["the image's UID in a Pod whose workers are root and others", user(0), [user(1000), {}], 65_532],

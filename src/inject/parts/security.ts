@@ -4,6 +4,7 @@
 // "restricted" is enforced, the Pod has a profile. And it runs as root where all workers do, which "restricted" forbids
 // to them as well (docs/decisions/0015-user-of-the-agent.md).
 
+import { MAX_INT32 } from "../../api/names.ts";
 import { objectAt } from "../../json/edit.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import type { SharedMemory } from "./shared-memory.ts";
@@ -36,9 +37,14 @@ export function agentUser(podSpec: JsonObject, workers: readonly JsonObject[], m
   const users = new Set(workers.map((worker) => userOf(worker) ?? ofPod));
   const [shared] = users;
   const isExposed = podSpec["shareProcessNamespace"] === true || podSpec["hostPID"] === true;
-  if (users.size === 1 && typeof shared === "number" && memory !== "none" && !isExposed)
+  if (users.size === 1 && isUid(shared) && memory !== "none" && !isExposed)
     return shared === ofPod && shared !== 0 ? undefined : shared;
   return ofPod === 0 || users.has(0) ? IMAGE_UID : undefined;
+}
+
+/** Kubernetes accepts no others. */
+function isUid(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_INT32;
 }
 
 function userOf(owner: JsonObject): Json | undefined {
