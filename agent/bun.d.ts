@@ -30,6 +30,8 @@ declare module "bun" {
     text(): Promise<string>;
     slice(from: number, to: number): { text(): Promise<string> };
     exists(): Promise<boolean>;
+    /** 0 if there is no such file. */
+    readonly size: number;
     delete(): Promise<void>;
   };
 

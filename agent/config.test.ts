@@ -27,7 +27,13 @@ describe("the agent's configuration", () => {
       protocol: "epoch",
       server: { host: "10.0.0.1", port: 443 },
       credentialsFolder: "/var/run/secrets/reprise.dev/agent",
+      sharedMemory: [],
     });
+  });
+
+  it("names the folders of shared memory to clear", () => {
+    const folders = readConfig({ ...env, SHARED_MEMORY: "/dev/shm:/var/run/reprise.dev/shm" }).sharedMemory;
+    expect(folders).toEqual(["/dev/shm", "/var/run/reprise.dev/shm"]);
   });
 
   it.each<[Record<string, string | undefined>, string]>([

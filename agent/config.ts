@@ -1,5 +1,5 @@
 // The agent's configuration, from the environment that injection sets on its container.
-import { AGENT, AGENT_ENV } from "../src/api/names.ts";
+import { AGENT, AGENT_ENV, SHARED_MEMORY_ENV } from "../src/api/names.ts";
 import type { Protocol } from "../src/api/protocol.ts";
 import { RepriseError } from "../src/errors.ts";
 import type { Identity } from "./decide.ts";
@@ -17,6 +17,8 @@ export interface AgentConfig extends Identity {
   readonly protocol: Protocol;
   readonly server: { readonly host: string; readonly port: number };
   readonly credentialsFolder: string;
+  /** Folders to clear before the workers start again. */
+  readonly sharedMemory: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,6 +51,7 @@ export function readConfig(env: Environment): AgentConfig {
     // The kubelet sets these in every container.
     server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
     credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,
+    sharedMemory: (env[SHARED_MEMORY_ENV] ?? "").split(":").filter((folder) => folder !== ""),
   };
   if (problems.length > 0) throw new RepriseError("AGENT_ENVIRONMENT_INVALID", { problems });
   return config;

@@ -163,6 +163,40 @@ describe("a group that does not take part", () => {
   });
 });
 
+describe("an agent after reprise was removed", () => {
+  const removed: GroupView = { kind: "removed" };
+  const alone = advance(fresh, { kind: "lift", alone: true });
+
+  it.each([
+    ["without an epoch", fresh],
+    ["with an epoch", taken],
+    ["at the barrier", waiting],
+  ])("lets its workers start without the group: %s", (_where, state) => {
+    expect(decide(state, removed)).toEqual({ kind: "lift", alone: true });
+  });
+
+  it("does not disturb workers that run", () => {
+    expect(decide(running, removed)).toEqual(WAIT);
+    expect(decide(alone, removed)).toEqual(WAIT);
+  });
+
+  it("takes no epoch for workers that it started alone: they would not start together with the group", () => {
+    expect(decide(alone, group(3, 4, { consistent: true }))).toEqual(WAIT);
+    expect(decide(alone, group(3, 4))).toEqual(WAIT);
+  });
+
+  it("restarts once reprise is back and the group waits for every Pod: from then on it takes part again", () => {
+    expect(decide(alone, group(4, 4))).toEqual({ kind: "restart" });
+    expect(decide(alone, group(0, 0))).toEqual({ kind: "restart" });
+  });
+
+  it("compares its own epoch if it had one", () => {
+    const withEpoch = advance(waiting, { kind: "lift", alone: true });
+    expect(decide(withEpoch, group(4, 4))).toEqual(WAIT);
+    expect(decide(withEpoch, group(5, 5))).toEqual({ kind: "restart" });
+  });
+});
+
 describe("the life of an agent", () => {
   it("goes from the first read to the lifted barrier", () => {
     const views = [group(3, 4), group(3, 4, { consistent: true }), group(3, 5)];

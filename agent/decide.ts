@@ -29,6 +29,8 @@ export interface AgentState extends Identity {
   /** Whether the API server has confirmed the epoch annotation on the Pod. */
   readonly published: boolean;
   readonly lifted: boolean;
+  /** Its workers were started without the group, because reprise was removed. */
+  readonly alone?: true;
   /** The epoch that the Pod's previous agent took without lifting. Absent if it lifted, or there was none. */
   readonly savedEpoch?: number;
 }
@@ -49,7 +51,9 @@ export type GroupView =
       readonly consistent: boolean;
     }
   /** The group does not take part: no barrier, no restarts. */
-  | { readonly kind: "released" };
+  | { readonly kind: "released" }
+  /** reprise was removed (decide-removed.ts): no controller will ever sync the group. */
+  | { readonly kind: "removed" };
 
 export type Action =
   /** Nothing to do until the next view. */
@@ -61,8 +65,8 @@ export type Action =
   | { readonly kind: "publish"; readonly epoch: number }
   /** Exit with the restart code: the kubelet restarts every container of the Pod. */
   | { readonly kind: "restart" }
-  /** Let the workers start. */
-  | { readonly kind: "lift" };
+  /** Let the workers start. `alone`: without the group. */
+  | { readonly kind: "lift"; readonly alone?: true };
 
 const WAIT: Action = { kind: "wait" };
 const LIFT: Action = { kind: "lift" };
@@ -74,13 +78,23 @@ export function newAgent({ jobSetUid, replicatedJob }: Identity, savedEpoch?: nu
 
 export function decide(state: AgentState, view: GroupView): Action {
   if (view.kind === "released") return state.lifted ? WAIT : LIFT;
+  if (view.kind === "removed") return state.lifted ? WAIT : { kind: "lift", alone: true };
   if (view.kind !== "group") return WAIT;
+  if (state.alone === true) return decideAlone(state, view);
   const { epoch } = state;
   if (epoch === undefined) return view.consistent ? { kind: "take", epoch: nextEpoch(state, view) } : { kind: "read" };
   if (epoch <= view.deprecatedEpoch) return { kind: "restart" };
   if (!state.published) return { kind: "publish", epoch };
   const mayLift = epoch === view.syncedEpoch && !view.heldStages.includes(state.replicatedJob);
   return mayLift && !state.lifted ? LIFT : WAIT;
+}
+
+/**
+ * reprise is back. Workers that run without their group take part again at their next start: when their epoch has
+ * ended or, without an epoch, while the group is between two epochs and waits for every Pod.
+ */
+function decideAlone({ epoch }: AgentState, view: GroupView & { readonly kind: "group" }): Action {
+  return (epoch ?? view.syncedEpoch) <= view.deprecatedEpoch ? { kind: "restart" } : WAIT;
 }
 
 /**
@@ -105,7 +119,7 @@ export function advance(state: AgentState, done: Action): AgentState {
     case "publish":
       return { ...state, published: true };
     case "lift":
-      return { ...state, lifted: true };
+      return { ...state, lifted: true, ...(done.alone === true ? { alone: true } : {}) };
     case "wait":
     case "read":
     case "restart":

@@ -16,6 +16,8 @@ interface Script {
   readonly watches?: Answer<Answer<WatchUpdate | "silence">[]>[];
   /** How long every watch lasts. */
   readonly watchMs?: number;
+  /** Whether reprise turns out to be removed, each time the agent asks. Absent in JobSet's own protocol. */
+  readonly removed?: boolean[];
 }
 
 class Transcript implements Effects {
@@ -24,6 +26,7 @@ class Transcript implements Effects {
   readonly sleeps: number[] = [];
   /** Resolves when the script has run out. */
   readonly quiet: Promise<void>;
+  readonly removal?: Required<Effects>["removal"];
   readonly #script: Script;
   #hasEnded = false;
   #now = 0;
@@ -31,6 +34,11 @@ class Transcript implements Effects {
 
   constructor(script: Script) {
     this.#script = script;
+    const { removed } = script;
+    if (removed !== undefined) {
+      const isRemoved = async () => this.done.push("removed?") > 0 && removed.shift() === true;
+      this.removal = { isRemoved, learn: async (state) => void this.done.push(`type ${state}`) };
+    }
     this.quiet = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -280,6 +288,46 @@ describe("the follower", () => {
       watches: [[opened], [opened], [opened]],
     });
     expect(sleeps).toEqual([50, 100, 200]);
+  });
+
+  it("starts its workers alone if it is denied access because reprise was removed", async () => {
+    const denied = (status: number) => new RequestError(`${status}`, { status });
+    const { done, logged, sleeps } = await follow({
+      reads: [denied(403), { kind: "absent" }, ...Array.from({ length: 12 }, () => denied(403))],
+      watches: [denied(404)],
+      removed: [false, true],
+    });
+    expect(done.slice(0, 6)).toEqual(["read", "removed?", "read", "watch from now", "removed?", "lift"]);
+    expect(new Set(done.slice(6))).toEqual(new Set(["read"]));
+    expect(logged).toContain("reprise was removed, starting the workers without their group");
+    expect(sleeps.at(-1)).toBe(60_000);
+  });
+
+  it("asks whether reprise was removed only if it is denied access, and only at the barrier", async () => {
+    const unreachable = await follow({ reads: [refused(), { kind: "absent" }], watches: [[opened]], removed: [] });
+    expect(unreachable.done).not.toContain("removed?");
+    expect(unreachable.done.slice(0, 5)).toEqual(["read", "type unknown", "read", "watch from now", "type served"]);
+    const running = await follow(
+      {
+        reads: [at(0, 1, true), new RequestError("403", { status: 403 })],
+        publishes: ["done"],
+        watches: [new RequestError("404", { status: 404 })],
+        removed: [],
+      },
+      1,
+    );
+    expect(running.done).toEqual(["read", "publish 1", "lift", "watch from now", "read", "read"]);
+  });
+
+  it("tries again if it cannot start the workers after reprise was removed", async () => {
+    const denied = () => new RequestError("403", { status: 403 });
+    const { done, logged } = await follow({
+      reads: [denied(), denied()],
+      lifts: [new Error("EPERM"), "done"],
+      removed: [true, true],
+    });
+    expect(done).toEqual(["read", "removed?", "lift", "read", "removed?", "lift", "read"]);
+    expect(logged[0]).toBe("cannot lift the barrier, retrying: EPERM");
   });
 
   it("survives a response that is no Kubernetes object", async () => {

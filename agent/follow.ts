@@ -6,6 +6,7 @@ import type { WatchUpdate } from "./api/group-object.ts";
 import { RequestError } from "./api/request-error.ts";
 import { type Action, type AgentState, advance, decide, type GroupView, type Identity, newAgent } from "./decide.ts";
 import type { Log } from "./log.ts";
+import type { RemovalCheck } from "./removal-check.ts";
 
 /** The side effects of the agent. */
 export interface Effects {
@@ -16,6 +17,8 @@ export interface Effects {
   lift(): void | Promise<void>;
   /** Never returns: the process exits. */
   restart(): never;
+  /** Absent in JobSet's own protocol, which does not depend on reprise's controller. */
+  readonly removal?: Pick<RemovalCheck, "isRemoved" | "learn">;
   sleep(ms: number): Promise<void>;
   /** Monotonic clock, in milliseconds. */
   now(): number;
@@ -78,8 +81,24 @@ export class Follower {
       try {
         await this.#readAndWatch();
       } catch (error) {
-        await this.#recover(error);
+        await this.#recover(await this.#checkRemoval(error));
       }
+    }
+  }
+
+  /** Starts the workers if reprise was removed. Returns the error to recover from. */
+  async #checkRemoval(error: unknown): Promise<unknown> {
+    const { removal } = this.#effects;
+    if (removal === undefined || this.#state.lifted) return error;
+    if (!isNoAccess(error)) {
+      await removal.learn("unknown");
+      return error;
+    }
+    try {
+      if (await removal.isRemoved()) await this.#actOn({ kind: "removed" });
+      return error;
+    } catch (liftFailed) {
+      return liftFailed;
     }
   }
 
@@ -90,6 +109,7 @@ export class Follower {
     for (;;) {
       const began = this.#effects.now();
       for await (const update of this.#effects.watch(resourceVersion, this.#effects.random())) {
+        await this.#effects.removal?.learn("served");
         this.#clearError();
         if (update.resourceVersion !== undefined) {
           resourceVersion = update.resourceVersion;
@@ -122,7 +142,8 @@ export class Follower {
         return;
       case "lift":
         await this.#lift();
-        this.#log.info("barrier lifted", { epoch });
+        if (action.alone === true) this.#log.warn("reprise was removed, starting the workers without their group");
+        else this.#log.info("barrier lifted", { epoch });
         return;
       case "restart":
         this.#log.info("epoch deprecated, restarting the Pod in place", { epoch });
@@ -168,12 +189,15 @@ export class Follower {
     if (reason !== this.#lastError) this.#log.warn(message, { reason });
     this.#lastError = reason;
     const retryAfterMs = error instanceof RequestError ? (error.retryAfterMs ?? 0) : 0;
-    const hasNoAccess = error instanceof RequestError && NO_ACCESS.has(error.status) && this.#state.lifted;
-    const backoff = hasNoAccess ? NO_ACCESS_RETRY : RETRY;
+    const backoff = isNoAccess(error) && this.#state.lifted ? NO_ACCESS_RETRY : RETRY;
     const delay = backoffDelay(backoff, this.#failures, () => this.#effects.random());
     // All agents were told the same delay; up to half of it on top spreads them.
     await this.#effects.sleep(Math.max(delay, retryAfterMs * (1 + this.#effects.random() / 2)));
   }
+}
+
+function isNoAccess(error: unknown): boolean {
+  return error instanceof RequestError && NO_ACCESS.has(error.status);
 }
 
 const WAITING: { readonly [K in GroupView["kind"]]?: string } = {

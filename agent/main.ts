@@ -9,10 +9,14 @@ import { HttpClient } from "./api/http-client.ts";
 import { Barrier, removeSocket } from "./barrier/barrier.ts";
 import { waitAtGate } from "./barrier/gate.ts";
 import { SavedEpoch, savedUntilLifted } from "./barrier/saved-epoch.ts";
+import { SavedRemoval } from "./barrier/saved-removal.ts";
 import { Watchdog } from "./barrier/watchdog.ts";
 import { type AgentConfig, readConfig } from "./config.ts";
+import type { Removal } from "./decide-removed.ts";
 import { Follower } from "./follow.ts";
 import { log } from "./log.ts";
+import { RemovalCheck } from "./removal-check.ts";
+import { clearSharedMemory } from "./shared-memory/shared-memory.ts";
 
 /**
  * The kubelet restarts a failed agent's Pod without delay. An agent that can never work waits before it exits, so that
@@ -70,6 +74,7 @@ async function runAgent(): Promise<void> {
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
   const restart = (): never => process.exit(config.restartExitCode);
   const savedEpoch = new SavedEpoch(podUid, log);
+  const savedRemoval = new SavedRemoval(podUid, log);
   cleanUp = () => removeSocket(podUid);
   const leave = async (reason: string, epoch: "keep epoch" | "drop epoch") => {
     const lastError = follower.lastError || watchdog.lastError;
@@ -92,20 +97,34 @@ async function runAgent(): Promise<void> {
     log,
   });
   const group = new GroupObject(new HttpClient(config.server, credentialsFolder), config);
+  const clocks = { now: () => performance.now(), random: Math.random };
+  const asked = {
+    typeState: () => group.typeState(),
+    save: (removal: Removal | undefined) => savedRemoval.save(removal),
+    wallClock: () => Math.floor(Date.now() / 1000),
+    ...clocks,
+  };
+  const removal = protocol === "epoch" ? new RemovalCheck(asked, log, await savedRemoval.read()) : undefined;
   const effects = {
     read: () => group.read(),
     watch: (resourceVersion: string | undefined, random: number) => group.watch(resourceVersion, random),
-    ...savedUntilLifted({ publish: (epoch) => group.publish(epoch), lift: () => barrier.lift() }, savedEpoch),
+    ...savedUntilLifted(
+      { publish: (epoch) => group.publish(epoch, leftBytes), lift: () => barrier.lift() },
+      savedEpoch,
+    ),
     ownPod: () => group.ownPod(),
     hasLostGroup: () => follower.hasLostGroup,
     groupGone: () => follower.groupGone(),
     restart,
     // Here too a worker may have run; or the Pod is gone, and must leave nothing on its node.
     giveUp: (reason: string) => leave(reason, "drop epoch"),
+    ...(removal === undefined ? {} : { removal }),
     sleep,
-    now: () => performance.now(),
-    random: Math.random,
+    ...clocks,
   };
+  // Before anything lifts the barrier. The previous agent may have left its socket.
+  await removeSocket(podUid);
+  const leftBytes = await clearSharedMemory(config.sharedMemory, podUid, log);
   const follower = new Follower(config, effects, log, await savedEpoch.read());
   const watchdog = new Watchdog(barrier, startedAt, effects);
   void barrier.listen(podUid);

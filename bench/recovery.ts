@@ -1,7 +1,8 @@
 // Measures recoveries, from a killed worker to all workers running again: reprise, upstream's InPlaceRestart and
 // JobSet's Recreate, with the same workload on the same node. They take turns, so that a busy machine affects all
 // alike. Each kill comes after a random delay, because the kubelet looks at its containers once a second and a fixed
-// phase would be unfair. `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7]`: 4 Pods, then 20 Pods.
+// phase would be unfair. `node bench/recovery.ts [--repetitions 20] [--large-repetitions 7] [--ignoring-repetitions
+// 7]`: 4 Pods, 20 Pods, and 4 Pods whose workers ignore SIGTERM. Gates and pictures are for workers that stop on it.
 // Pictures go to docs/images.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,6 +29,7 @@ import {
   TITLES,
   UPSTREAM_AGENT_IMAGE,
   upstreamRights,
+  type Workers,
 } from "./recovery/contenders.ts";
 import { drawDistribution, drawTimeline } from "./recovery/picture.ts";
 
@@ -35,17 +37,27 @@ const { values } = parseArgs({
   options: {
     repetitions: { type: "string", default: "20" },
     "large-repetitions": { type: "string", default: "7" },
+    "ignoring-repetitions": { type: "string", default: "7" },
     pictures: { type: "string", default: "docs/images" },
   },
 });
 
-const SIZES = [
-  { pods: 4, repetitions: Number(values.repetitions) },
-  { pods: 20, repetitions: Number(values["large-repetitions"]) },
+interface Section {
+  readonly pods: number;
+  readonly workers: Workers;
+  readonly repetitions: number;
+}
+
+const SECTIONS: readonly Section[] = [
+  { pods: 4, workers: "stops", repetitions: Number(values.repetitions) },
+  { pods: 20, workers: "stops", repetitions: Number(values["large-repetitions"]) },
+  { pods: 4, workers: "ignores", repetitions: Number(values["ignoring-repetitions"]) },
 ];
 
 /** Wait before the next kill, until deleted Pods and Events of the last recovery are gone. */
 const SETTLE_MS = 1_500;
+const SIGTERM: Readonly<Record<Workers, string>> = { stops: "stop on SIGTERM", ignores: "ignore SIGTERM" };
+
 /** The kubelet's period. A random delay up to this places the kill anywhere in it. */
 const PERIOD_MS = 1_000;
 
@@ -63,21 +75,14 @@ try {
   };
   await apply(...CONTENDERS.map(namespaceOf), ...upstreamRights());
   const figures: Record<string, number> = {};
-  for (const { pods, repetitions } of SIZES) {
-    if (repetitions === 0) continue;
-    const { recoveries, steps, memory } = await measure(client, pods, repetitions, (contender) =>
-      apply(jobSetOf(contender, pods)),
+  for (const section of SECTIONS) {
+    if (section.repetitions === 0) continue;
+    const measured = await measure(client, section, (contender) =>
+      apply(jobSetOf(contender, section.pods, section.workers)),
     );
-    report(pods, recoveries, steps);
-    reportMemory(memory);
-    const ratio = (of: (seconds: readonly number[]) => number, peer: Contender) =>
-      of(secondsOf(recoveries.reprise)) / of(secondsOf(recoveries[peer]));
-    figures[`median ratio to upstream, ${pods} Pods`] = ratio(median, "upstream");
-    figures[`median ratio to Recreate, ${pods} Pods`] = ratio(median, "recreate");
-    figures[`p90 ratio to upstream, ${pods} Pods`] = ratio((seconds) => quantile(seconds, 0.9), "upstream");
-    figures[`agent's memory, ratio to upstream, ${pods} Pods`] = median(memory.reprise) / median(memory.upstream);
-    writeFileSync(join(values.pictures, `recovery-distribution-${pods}.svg`), drawDistribution(pods, recoveries));
-    if (pods === 4) writeFileSync(join(values.pictures, "recovery.svg"), drawTimeline(recoveries));
+    report(section, measured.recoveries, measured.steps);
+    reportMemory(measured.memory);
+    if (section.workers === "stops") publish(section.pods, measured, figures);
     for (const contender of CONTENDERS) {
       await cluster.kubectl(["delete", "jobset", "train", "-n", contender, "--wait", "--timeout=120s"]);
     }
@@ -90,6 +95,22 @@ try {
   await down(slot);
 }
 
+/** Adds the figures that have gates, and draws the pictures. */
+function publish(
+  pods: number,
+  { recoveries, memory }: { readonly recoveries: Recoveries; readonly memory: AgentMemory },
+  figures: Record<string, number>,
+): void {
+  const ratio = (of: (seconds: readonly number[]) => number, peer: Contender) =>
+    of(secondsOf(recoveries.reprise)) / of(secondsOf(recoveries[peer]));
+  figures[`median ratio to upstream, ${pods} Pods`] = ratio(median, "upstream");
+  figures[`median ratio to Recreate, ${pods} Pods`] = ratio(median, "recreate");
+  figures[`p90 ratio to upstream, ${pods} Pods`] = ratio((seconds) => quantile(seconds, 0.9), "upstream");
+  figures[`agent's memory, ratio to upstream, ${pods} Pods`] = median(memory.reprise) / median(memory.upstream);
+  writeFileSync(join(values.pictures, `recovery-distribution-${pods}.svg`), drawDistribution(pods, recoveries));
+  if (pods === 4) writeFileSync(join(values.pictures, "recovery.svg"), drawTimeline(recoveries));
+}
+
 type Recoveries = Readonly<Record<Contender, Recovery[]>>;
 
 /** Resident memory in MiB of each agent of a running group. */
@@ -97,8 +118,7 @@ type AgentMemory = Readonly<Record<"reprise" | "upstream", readonly number[]>>;
 
 async function measure(
   client: KubeClient,
-  pods: number,
-  repetitions: number,
+  { pods, workers, repetitions }: Section,
   create: (contender: Contender) => Promise<void>,
 ) {
   const recoveries: Recoveries = { reprise: [], upstream: [], recreate: [] };
@@ -109,7 +129,7 @@ async function measure(
     observer.start();
     await observer.running(pods);
   }
-  const step = progress.step(`${pods} Pods, ${repetitions} repetitions`);
+  const step = progress.step(`${pods} Pods whose workers ${SIGTERM[workers]}, ${repetitions} repetitions`);
   for (let i = 0; i < repetitions; i++) {
     for (const { contender, observer } of observers) {
       await sleep(SETTLE_MS + Math.random() * PERIOD_MS);
@@ -149,8 +169,9 @@ function secondsOf(recoveries: readonly Recovery[]): readonly number[] {
   return recoveries.map(({ seconds }) => seconds);
 }
 
-function report(pods: number, recoveries: Recoveries, history: readonly RestartSteps[]): void {
-  console.log(`\n${pods} Pods on one node, seconds from the kill to every worker running, median (p90):\n`);
+function report({ pods, workers }: Section, recoveries: Recoveries, history: readonly RestartSteps[]): void {
+  console.log(`\n${pods} Pods on one node, workers ${SIGTERM[workers]},`);
+  console.log("seconds from the kill to every worker running, median (p90):\n");
   console.log(`  ${"".padEnd(32)}all running    once seen      first down   all down     all back     new Pods`);
   for (const contender of CONTENDERS) {
     const list = recoveries[contender];

@@ -2,13 +2,14 @@
 // own Pod: all the requests that an agent sends.
 
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
-import { JOBSET } from "../../src/api/names.ts";
+import { JOBSET, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { epochAnnotation, type Protocol } from "../../src/api/protocol.ts";
 import { asMap, asText } from "../../src/json/fields.ts";
 import { lines } from "../../src/kube/lines.ts";
 import type { AgentConfig } from "../config.ts";
 import { type GroupView, type Identity, viewInPlaceRestart } from "../decide.ts";
 import { viewJobSet } from "../decide-jobset.ts";
+import { type TypeState, typeStateIn } from "../decide-removed.ts";
 import type { ApiClient, ApiRequest } from "./http-client.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -28,6 +29,9 @@ const BINDINGS: Readonly<Record<Protocol, ProtocolBinding>> = {
  * that: the API server sends none while no object of the kind changes. TCP notices a lost machine much earlier.
  */
 const WATCH_SECONDS = { min: 240, max: 300 };
+
+/** Less left in shared memory matters to no worker. */
+const LEAST_LEFTOVER_BYTES = 1024 * 1024;
 
 /** A watch that the server has not ended this long after its timeout is dead. */
 const OVERDUE_SECONDS = 15;
@@ -65,6 +69,19 @@ export class GroupObject {
   }
 
   /**
+   * Whether the API server serves the type of the group's object. Every authenticated client may ask, also one whose
+   * rights are gone.
+   */
+  async typeState(): Promise<TypeState> {
+    const { group, version, plural } = this.#binding.resource;
+    try {
+      return typeStateIn(JSON.parse(await this.#text({ method: "GET", path: `/apis/${group}/${version}` })), plural);
+    } catch (error) {
+      return error instanceof RequestError && error.status === 404 ? "gone" : "unknown";
+    }
+  }
+
+  /**
    * Every change after `resourceVersion`. Without one the watch starts with the current state of the API server's
    * cache, which may be old, and continues from there. The object's own resourceVersion is no starting point: after a
    * restart, the API server has no history back to an object that has not changed for long. Returns when the server
@@ -97,11 +114,15 @@ export class GroupObject {
   }
 
   /**
-   * Resolves when the API server has confirmed the annotation. The UID makes the patch fail on another Pod of the same
-   * name.
+   * `shmLeftoverBytes` is undefined before the first start. Resolves when the API server has confirmed the annotations.
+   * The UID makes the patch fail on another Pod of the same name.
    */
-  async publish(epoch: number): Promise<void> {
-    await this.#patchPod({ annotations: { [epochAnnotation(this.#config.protocol)]: String(epoch) } });
+  async publish(epoch: number, shmLeftoverBytes?: number): Promise<void> {
+    const annotations = {
+      [epochAnnotation(this.#config.protocol)]: String(epoch),
+      ...(shmLeftoverBytes === undefined ? {} : { [SHM_LEFTOVER_ANNOTATION]: leftoverText(shmLeftoverBytes) }),
+    };
+    await this.#patchPod({ annotations });
   }
 
   /**
@@ -130,6 +151,11 @@ export class GroupObject {
     for await (const chunk of await this.#server.open(request)) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   }
+}
+
+/** `null` removes the annotation of an earlier start. */
+function leftoverText(bytes: number): string | null {
+  return bytes < LEAST_LEFTOVER_BYTES ? null : String(bytes);
 }
 
 function watchError(object: unknown): RequestError {

@@ -5,8 +5,11 @@
  * only the agent's own user can connect. The UID is for Pods that share /dev/shm with their node (`hostIPC`).
  */
 export function socketPath(podUid: string): string {
-  return `/dev/shm/reprise-agent-${podUid}`;
+  return `/dev/shm/${AGENT_FILE_PREFIX}${podUid}`;
 }
+
+/** Begins the name of every file of an agent in shared memory. */
+export const AGENT_FILE_PREFIX = "reprise-agent-";
 
 /**
  * The file in which an agent saves the epoch that it holds the barrier for. /dev/shm belongs to the Pod's sandbox and
@@ -14,6 +17,16 @@ export function socketPath(podUid: string): string {
  */
 export function savedEpochPath(podUid: string): string {
   return `${socketPath(podUid)}.epoch`;
+}
+
+/** The file in which an agent saves since when reprise is gone, for the Pod's next agent. */
+export function savedRemovalPath(podUid: string): string {
+  return `${socketPath(podUid)}.removed`;
+}
+
+/** Marks a folder in shared memory that an earlier agent of the Pod has seen: its workers may have left files there. */
+export function seenPath(folder: string, podUid: string): string {
+  return `${folder}/${AGENT_FILE_PREFIX}${podUid}.seen`;
 }
 
 /** Sent when the barrier lifts. */

@@ -6,7 +6,7 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { AGENT_ENV } from "../../src/api/names.ts";
-import { KEEP_WAITING, LIFTED, savedEpochPath, socketPath } from "../barrier/gate-socket.ts";
+import { KEEP_WAITING, LIFTED, savedEpochPath, savedRemovalPath, socketPath } from "../barrier/gate-socket.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -58,7 +58,7 @@ export class AgentProcess implements AsyncDisposable {
     this.signal("SIGKILL");
     await this.#ended;
     // In a Pod these are deleted with the Pod.
-    for (const path of [socketPath(this.#podUid), savedEpochPath(this.#podUid)]) rmSync(path, { force: true });
+    for (const path of [socketPath, savedEpochPath, savedRemovalPath]) rmSync(path(this.#podUid), { force: true });
   }
 }
 

@@ -22,17 +22,25 @@ const MAX_INT32 = 2_147_483_647;
 
 const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }];
 
-/** Uses no CPU while it runs, and stops at once on SIGTERM, so that Recreate does not wait for a grace period. */
-const SCRIPT = "trap 'exit 143' TERM; sleep 1000000 & wait";
+/**
+ * What a worker does on SIGTERM. `stops`: exits at once, so that Recreate does not wait for a grace period. `ignores`:
+ * goes on until it is killed, as the first process of a container does that installs no handler, such as plain Python.
+ * Both use no CPU while they run.
+ */
+const WORKERS = {
+  stops: ["sh", "-c", "trap 'exit 143' TERM; sleep 1000000 & wait"],
+  ignores: ["sleep", "1000000"],
+} as const;
+export type Workers = keyof typeof WORKERS;
 
 export function namespaceOf(contender: Contender): object {
   const labels = contender === "reprise" ? { [LABEL.injection]: "enabled" } : {};
   return { apiVersion: "v1", kind: "Namespace", metadata: { name: contender, labels } };
 }
 
-export function jobSetOf(contender: Contender, pods: number): object {
+export function jobSetOf(contender: Contender, pods: number, workers: Workers): object {
   const inPlace = contender === "upstream";
-  const worker = { name: WORKER, image: "local/busybox:1", command: ["sh", "-c", SCRIPT] };
+  const worker = { name: WORKER, image: "local/busybox:1", command: WORKERS[workers] };
   const template = {
     spec: {
       restartPolicy: "Never",

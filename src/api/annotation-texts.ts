@@ -129,6 +129,16 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     description: "Memory request and limit of the agent.",
     section: "configuration.md#settings",
   },
+  keepSharedMemory: {
+    on: "JobSet",
+    values: '"true" or "false"',
+    byDefault: "false",
+    example: "true",
+    description:
+      "Keeps what the workers leave in `/dev/shm` when they restart in place, for programs that keep checkpoints in " +
+      "memory. By default the agent removes what it can before the workers start.",
+    section: "failure-policy.md#what-a-worker-finds-after-a-restart-in-place",
+  },
   safeToForcefullyDelete: {
     on: "JobSet (copied to its Pods) or Pod",
     values: '"true" or "false"',

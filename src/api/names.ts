@@ -32,9 +32,14 @@ export const ANNOTATION = {
   nodeLossGrace: "reprise.dev/node-loss-grace",
   agentCpu: "reprise.dev/agent-cpu",
   agentMemory: "reprise.dev/agent-memory",
+  /** "true": what workers leave in shared memory stays there when they restart in place. */
+  keepSharedMemory: "reprise.dev/keep-shared-memory",
   /** On a JobSet (copied to its Pods) or on a Pod. */
   safeToForcefullyDelete: "reprise.dev/safe-to-forcefully-delete",
 } as const;
+
+/** Pod annotation, written by the agent: how much earlier runs left in shared memory that it could not remove. */
+export const SHM_LEFTOVER_ANNOTATION = "reprise.dev/shm-leftover-bytes";
 
 /** The ConfigMap with the failure policies of a namespace, one per key. RBAC grants access to this name only. */
 export const FAILURE_POLICIES_CONFIG_MAP = "reprise-failure-policies";
@@ -77,6 +82,8 @@ export const AGENT = {
   container: "reprise-agent",
   tokenVolume: "reprise-agent-token",
   tokenMountPath: "/var/run/secrets/reprise.dev/agent",
+  /** Where the agent sees the volume that workers mount at /dev/shm. */
+  sharedMemoryMountPath: "/var/run/reprise.dev/shm",
   /** Path of the agent in the image. */
   binary: "/usr/local/bin/reprise-agent",
   /** `<binary> gate` is the postStart hook. It ends when the barrier lifts. */
@@ -95,6 +102,12 @@ export const AGENT_ENV = {
   /** "epoch" | "jobset". */
   protocol: "PROTOCOL",
 } as const;
+
+/** Folders in shared memory that the agent clears, separated by colons. Without it, the agent clears none. */
+export const SHARED_MEMORY_ENV = "SHARED_MEMORY";
+
+/** Shared memory as every container sees it. */
+export const SHARED_MEMORY_FOLDER = "/dev/shm";
 
 /** In every worker: the epoch (with JobSet's own protocol, the attempt) in which it was started. */
 export const EPOCH_ENV = "REPRISE_EPOCH";

@@ -147,6 +147,19 @@ describe("readPod", () => {
     expect(readPod({ metadata: { annotations: { [key]: value } } }).safeToForcefullyDelete).toBe(allowed);
   });
 
+  it.each([
+    ["0", 0],
+    ["68719476736", 68_719_476_736],
+    ["999999999999999", 999_999_999_999_999],
+    ["1000000000000000", undefined],
+    ["-1", undefined],
+    ["1e9", undefined],
+    ["", undefined],
+  ])("reads %j left in shared memory as %s bytes", (text, bytes) => {
+    const pod = readPod({ metadata: { annotations: { "reprise.dev/shm-leftover-bytes": text } } });
+    expect(pod.shmLeftoverBytes).toBe(bytes);
+  });
+
   it("never throws, whatever the object", () => {
     const anything = fc.jsonValue();
     const shaped = fc.record({

@@ -13,7 +13,15 @@ import {
   readIdentity,
   readLabels,
 } from "./metadata.ts";
-import { ANNOTATION, COMPLETION_INDEX_LABEL, FAILURE_RECOVERY, JOBSET, KUEUE, LABEL } from "./names.ts";
+import {
+  ANNOTATION,
+  COMPLETION_INDEX_LABEL,
+  FAILURE_RECOVERY,
+  JOBSET,
+  KUEUE,
+  LABEL,
+  SHM_LEFTOVER_ANNOTATION,
+} from "./names.ts";
 
 export type ContainerState =
   | { readonly kind: "waiting"; readonly reason: string }
@@ -50,6 +58,8 @@ export interface Pod extends Identity {
   readonly injected: boolean;
   readonly safeToForcefullyDelete: boolean;
   readonly epoch: EpochReading;
+  /** What earlier runs left in shared memory. Absent if it is little. Every worker of the Pod may forge it. */
+  readonly shmLeftoverBytes?: number;
   readonly phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
   /** Why the Pod is in its phase, such as Evicted. */
   readonly reason: string;
@@ -68,6 +78,7 @@ export function readPod(raw: unknown): Pod {
   const completionIndex = asIndex(labels[COMPLETION_INDEX_LABEL]);
   const deletion = readDeletion(raw);
   const node = asText(spec["nodeName"]);
+  const shmLeftoverBytes = readBytes(readAnnotations(raw)[SHM_LEFTOVER_ANNOTATION]);
   return {
     ...readIdentity(raw),
     ...(controller === undefined ? {} : { controller }),
@@ -79,6 +90,7 @@ export function readPod(raw: unknown): Pod {
     injected: labels[LABEL.injected] === "true",
     safeToForcefullyDelete: readForceDeleteConsent(raw) !== undefined,
     epoch: readEpoch(asMap(asMap(asMap(raw)["metadata"])["annotations"])[JOBSET.epochAnnotation]),
+    ...(shmLeftoverBytes === undefined ? {} : { shmLeftoverBytes }),
     phase: readPhase(status["phase"]),
     reason: asText(status["reason"]) ?? "",
     ...(deletion === undefined ? {} : { deletion }),
@@ -116,6 +128,11 @@ export function readForceDeleteConsent(raw: unknown): string | undefined {
 
 function readPhase(value: unknown): Pod["phase"] {
   return value === "Pending" || value === "Running" || value === "Succeeded" || value === "Failed" ? value : "Unknown";
+}
+
+/** Digits only, as the agent writes them. 15 are exact in a number. */
+function readBytes(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 function readDeletion(raw: unknown): Pod["deletion"] {

@@ -31,7 +31,7 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
     const names = new Set(workers);
     const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
     const facts = agentFacts(template, containers, context);
-    const key = Object.values(facts).join();
+    const key = JSON.stringify(facts);
     const agent = agents.get(key) ?? buildAgent(facts, context);
     agents.set(key, agent);
     return {

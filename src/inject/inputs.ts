@@ -23,6 +23,7 @@ export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.nodeLossGrace,
   ANNOTATION.agentCpu,
   ANNOTATION.agentMemory,
+  ANNOTATION.keepSharedMemory,
   ANNOTATION.safeToForcefullyDelete,
 ];
 
@@ -39,6 +40,7 @@ export interface Inputs {
   readonly nodeLossGraceSeconds: number | undefined;
   readonly agentCpu: string | undefined;
   readonly agentMemory: string | undefined;
+  readonly keepsSharedMemory: boolean;
   readonly safeToForcefullyDelete: string | undefined;
 }
 
@@ -71,6 +73,7 @@ export function inputsOf(texts: InputTexts, errors: Finding[], find: FindPolicy)
     nodeLossGraceSeconds: graceSeconds(texts[ANNOTATION.nodeLossGrace], errors),
     agentCpu: quantity(texts, ANNOTATION.agentCpu, "0", '"100m"', errors),
     agentMemory: quantity(texts, ANNOTATION.agentMemory, LEAST_MEMORY, '"64Mi"', errors),
+    keepsSharedMemory: texts[ANNOTATION.keepSharedMemory] === "true",
     safeToForcefullyDelete: texts[ANNOTATION.safeToForcefullyDelete],
   };
 }

@@ -29,6 +29,7 @@ import {
 } from "./rules/injection-errors.ts";
 import { injectionMetadata } from "./rules/injection-metadata.ts";
 import { jobFields } from "./rules/job-fields.ts";
+import { keepSharedMemory } from "./rules/keep-shared-memory.ts";
 import { maxRestarts } from "./rules/max-restarts.ts";
 import { misplacedKeys } from "./rules/misplaced-keys.ts";
 import { onPartialSuccess } from "./rules/on-partial-success.ts";
@@ -50,6 +51,7 @@ export const RULES: readonly Rule[] = [
   failurePolicy,
   nodeLossGrace,
   agentResources,
+  keepSharedMemory,
   maxRestarts,
   escalateAfter,
   onPartialSuccess,

@@ -140,7 +140,14 @@ describe("an update", () => {
 
 describe("the result of injection", () => {
   /** Rules about values of the user that injection does not change. */
-  const USERS = ["max-restarts", "escalate-after", "force-delete", "value-limit", "token-private"];
+  const USERS = [
+    "max-restarts",
+    "escalate-after",
+    "force-delete",
+    "keep-shared-memory",
+    "value-limit",
+    "token-private",
+  ];
 
   test("is never rejected for the additions, for any JobSet", SLOW, () => {
     fc.assert(
@@ -169,6 +176,7 @@ describe("the result of injection", () => {
       [ANNOTATION.agentMemory]: fc.constantFrom("32Mi", "1Gi"),
       [ANNOTATION.replicatedJobs]: fc.constant("workers"),
       [ANNOTATION.workerContainers]: fc.constant("train"),
+      [ANNOTATION.keepSharedMemory]: fc.constantFrom("true", "false"),
       [ANNOTATION.safeToForcefullyDelete]: fc.constantFrom("true", "false"),
       [ANNOTATION.inject]: fc.constant("true"),
     },

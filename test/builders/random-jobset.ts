@@ -119,7 +119,10 @@ export class RandomJobSet {
       ...this.#maybe(0.01, "os", () => ({ name: this.#pick(["linux", "windows"]) })),
       ...this.#maybe(0.1, "resources", () => this.#resources()),
       ...this.#maybe(0.3, "volumes", () =>
-        this.#list(3, () => ({ name: this.#pick(NAMES.slice(0, this.#chance(0.1) ? NAMES.length : 6)), emptyDir: {} })),
+        this.#list(3, () => ({
+          name: this.#pick(NAMES.slice(0, this.#chance(0.1) ? NAMES.length : 6)),
+          emptyDir: this.#maybe(0.5, "medium", () => "Memory"),
+        })),
       ),
       ...this.#maybe(0.2, "imagePullSecrets", () => this.#list(2, () => ({ name: this.#pick(NAMES) }))),
       ...this.#maybe(0.3, "tolerations", () => this.#list(3, () => this.#toleration())),
@@ -150,7 +153,10 @@ export class RandomJobSet {
         })),
       ),
       ...this.#maybe(0.3, "env", () => this.#list(3, () => ({ name: this.#pick(NAMES), value: this.#text() }))),
-      ...this.#maybe(0.2, "volumeMounts", () => this.#list(2, () => ({ name: this.#pick(NAMES), mountPath: "/x" }))),
+      ...this.#maybe(0.2, "volumeMounts", () =>
+        this.#list(2, () => ({ name: this.#pick(NAMES), mountPath: this.#pick(["/x", "/dev/shm"]) })),
+      ),
+      ...this.#maybe(0.1, "securityContext", () => ({ runAsUser: this.#int(2) })),
       ...this.#maybe(0.4, "resources", () => this.#resources()),
       ...this.#future(),
     }));
@@ -181,6 +187,7 @@ export class RandomJobSet {
       [ANNOTATION.nodeLossGrace, ["30s", "0s", "soon"]],
       [ANNOTATION.agentCpu, ["50m", "lots"]],
       [ANNOTATION.agentMemory, ["32Mi", "1"]],
+      [ANNOTATION.keepSharedMemory, ["true", "false", "some"]],
       [ANNOTATION.safeToForcefullyDelete, ["true", "perhaps"]],
       [
         ANNOTATION.status,

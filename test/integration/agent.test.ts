@@ -1,18 +1,21 @@
 // The agent's executable against a real API server. Its Pod has no kubelet: the test acts as the gate and writes what
 // the controller would write.
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GroupObject } from "../../agent/api/group-object.ts";
+import { savedRemovalPath } from "../../agent/barrier/gate-socket.ts";
 import { readConfig } from "../../agent/config.ts";
+import type { Removal } from "../../agent/decide-removed.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
+import { RemovalCheck } from "../../agent/removal-check.ts";
 import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.ts";
 import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
-import { AGENT, AGENT_ENV, JOBSET } from "../../src/api/names.ts";
+import { AGENT, AGENT_ENV, JOBSET, SHARED_MEMORY_ENV, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { agentEnv, RESTART_EXIT_CODE } from "../builders/agent-env.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
@@ -351,6 +354,100 @@ describe("the agent and the API server", () => {
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
     await barrier.promise;
     expect(slept).toEqual([]);
+  });
+
+  it("publishes with its epoch how much is left in shared memory, and takes it back when it is little", async () => {
+    const member = await createMember();
+    const config = readConfig(member.env);
+    const group = new GroupObject(new NodeApiClient(config.server, config.credentialsFolder), config);
+    for (const [epoch, bytes, left] of [
+      [1, undefined, undefined],
+      [2, 1_048_576, "1048576"],
+      [3, 1_048_575, undefined],
+      [4, 0, undefined],
+    ] as const) {
+      await group.publish(epoch, bytes);
+      expect(await annotation(member)).toBe(String(epoch));
+      expect(await annotation(member, SHM_LEFTOVER_ANNOTATION)).toBe(left);
+    }
+  });
+
+  it("clears shared memory before it lifts the barrier, unless no worker of its Pod has run yet", async () => {
+    const member = await createMember();
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    const memory = mkdtempSync("/dev/shm/reprise-test-");
+    const started = async () => {
+      await using agent = start({ env: { ...member.env, [SHARED_MEMORY_ENV]: memory } });
+      await eventually(() => expect(agent.messages).toContain("epoch published"));
+      return agent.messages;
+    };
+    try {
+      writeFileSync(join(memory, "psm_1"), "left by a container");
+      expect(await started()).not.toContain("cleared shared memory");
+      expect(await started()).toContain("cleared shared memory");
+      expect(readdirSync(memory)).toEqual([`reprise-agent-${member.podUid}.seen`]);
+      expect(await started()).not.toContain("cleared shared memory");
+    } finally {
+      rmSync(memory, { recursive: true });
+    }
+  });
+
+  it("starts its workers without a group once reprise is removed, and takes part again when it is back", async () => {
+    const [waiting, running, restarted] = [await createMember(), await createMember(), await createMember()];
+    await createGroup(running, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    await using undisturbed = start(running);
+    await eventually(() => expect(undisturbed.messages).toContain("epoch published"));
+    await writeStatus("ipr", running.name, { syncedEpoch: 1 });
+    await waitAtBarrier(running.podUid);
+    await cluster.kubectl(["delete", "-k", "manifests/crd"]);
+    await cluster.kubectl(["delete", "rolebinding", "agent"]);
+
+    // Two minutes pass in two seconds: the clocks of this agent run sixty times as fast.
+    const config = readConfig(waiting.env);
+    const group = new GroupObject(new NodeApiClient(config.server, config.credentialsFolder), config);
+    const clocks = { now: () => performance.now() * 60, random: () => 1 };
+    const saved: (Removal | undefined)[] = [];
+    const save = async (removal: Removal | undefined) => void saved.push(removal);
+    const quiet = { info: () => {}, warn: () => {} };
+    const asked = { typeState: () => group.typeState(), save, wallClock: () => clocks.now() / 1000, ...clocks };
+    const barrier = Promise.withResolvers<void>();
+    const effects: Effects = {
+      read: () => group.read(),
+      watch: (resourceVersion, random) => group.watch(resourceVersion, random),
+      publish: (epoch) => group.publish(epoch),
+      lift: barrier.resolve,
+      restart: () => {
+        throw new Error("not expected to restart");
+      },
+      removal: new RemovalCheck(asked, quiet),
+      sleep: (ms) => sleep(ms / 60),
+      ...clocks,
+    };
+    new Follower(config, effects, quiet).run().catch(() => {}); // Never settles.
+    await barrier.promise;
+    const proof = saved.at(-1);
+    expect((proof?.confirmed ?? 0) - (proof?.since ?? 0)).toBeGreaterThanOrEqual(120);
+
+    // The next agent of a Pod believes the proof of the last one as soon as it has asked itself.
+    const proven = Math.floor(Date.now() / 1000);
+    writeFileSync(savedRemovalPath(restarted.podUid), `${proven - 500} ${proven - 300}`);
+    await using next = start(restarted);
+    await eventually(() =>
+      expect(next.messages).toContain("reprise was removed, starting the workers without their group"),
+    );
+    await waitAtBarrier(restarted.podUid);
+    expect(undisturbed.isRunning).toBe(true);
+
+    await cluster.kubectl(["apply", "--server-side", "-k", "manifests/crd"]);
+    await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", "crd", "--all"]);
+    await apply(roleBinding("agent", ACCOUNT));
+    // Back in its place, the group waits for every Pod. This one comes after at most a minute.
+    await createGroup(restarted, { deprecatedEpoch: 4, syncedEpoch: 4 });
+    expect(await next.exitCode()).toBe(RESTART_EXIT_CODE);
+    expect(existsSync(savedRemovalPath(restarted.podUid))).toBe(false);
+    await using again = start(restarted);
+    await eventually(async () => expect(await annotation(restarted)).toBe("5"));
+    expect(again.isRunning).toBe(true);
   });
 
   it("exits at once on SIGTERM, with a code other than 0", async () => {

@@ -188,6 +188,10 @@ const DENIED: readonly Row[] = [
     ["64MB", '"64MB" is not a quantity of at least 1Mi; use a value such as "64Mi"'],
     ["1Ki", '"1Ki" is not a quantity of at least 1Mi; use a value such as "64Mi"'],
   ),
+  ...of(ANNOTATION.keepSharedMemory, "keep-shared-memory", [
+    "yes",
+    '"yes" is not "true" or "false"; use a value such as "true"',
+  ]),
   ...of(
     ANNOTATION.safeToForcefullyDelete,
     "force-delete",

@@ -4,12 +4,13 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { readAnnotations } from "../../src/api/metadata.ts";
-import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { JOBSET, LABEL, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { asList, asMap } from "../../src/json/fields.ts";
 import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 
 const EPOCH = JOBSET.epochAnnotation;
+const LEFTOVER = SHM_LEFTOVER_ANNOTATION;
 const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
 const NAMESPACE = "team";
 /** From either policy, because their order is not defined. */
@@ -180,6 +181,21 @@ describe("the agent's role, with the token of a Pod", () => {
     expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2147483647" });
   });
 
+  it("lets the agent write what is left in its Pod's shared memory, beside the epoch, and take it back", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1", [LEFTOVER]: "68719476736" });
+    await annotate(agent, pod, { [EPOCH]: "2", [LEFTOVER]: "1048576" });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2", [LEFTOVER]: "1048576" });
+    await annotate(agent, pod, { [EPOCH]: "3", [LEFTOVER]: null });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "3" });
+  });
+
+  it("lets the agent write its epoch although the Pod template sets what is left in shared memory", async () => {
+    const pod = await createPod({ annotations: { [LEFTOVER]: "much" } });
+    await annotate(await clientOf("trainer", pod), pod, { [EPOCH]: "1" });
+    expect((await annotationsOf(pod))[EPOCH]).toBe("1");
+  });
+
   it("lets an agent of JobSet's own protocol write its attempt", async () => {
     const { pod, agent } = await member("reader");
     await annotate(agent, pod, { [ATTEMPT]: "0" });
@@ -197,6 +213,9 @@ describe("the agent's role, with the token of a Pod", () => {
     ["an empty epoch", { [EPOCH]: "" }, "whole number"],
     ["an epoch beyond int32", { [EPOCH]: "2147483648" }, "whole number"],
     ["an epoch of ten thousand digits", { [EPOCH]: "9".repeat(10_000) }, "whole number"],
+    ["a leftover that is no number", { [LEFTOVER]: "1 MiB" }, "whole number of bytes"],
+    ["an empty leftover", { [LEFTOVER]: "" }, "whole number of bytes"],
+    ["a leftover of ten thousand digits", { [LEFTOVER]: "9".repeat(10_000) }, "whole number of bytes"],
     ["another annotation", { other: "1" }, "not for other annotations"],
     ["another annotation beside the epoch", { [EPOCH]: "4", other: "1" }, "not for other annotations"],
     ["a changed annotation", { kept: "changed" }, "not for other annotations"],
@@ -234,6 +253,7 @@ describe("the agent's role, with the token of a Pod", () => {
     const { agent } = await member();
     const other = await createPod();
     await expect(annotate(agent, other, { [EPOCH]: "1" })).rejects.toThrow(DENIED);
+    await expect(annotate(agent, other, { [LEFTOVER]: "1" })).rejects.toThrow(DENIED);
     await expect(patch(agent, other, { metadata: { annotations: { [EPOCH]: "1" } } })).rejects.toThrow(DENIED);
     expect(await annotationsOf(other)).toEqual({ kept: "as it is" });
   });

@@ -16,6 +16,8 @@ function agentOf(object: JsonObject) {
   return at(injected(create(object)), ...POD_SPEC, "initContainers", 0);
 }
 
+const user = (runAsUser: number): JsonObject => ({ securityContext: { runAsUser } });
+
 describe("the agent", () => {
   it("is the first initContainer and a sidecar whose failure restarts its Pod", () => {
     const object = jobSet().replicatedJob("workers", { pods: 2, initContainers: [container("fetch")] });
@@ -56,16 +58,41 @@ describe("the agent", () => {
     expect(agent).not.toHaveProperty("startupProbe");
   });
 
-  it.each<[string, JsonObject, JsonObject, unknown]>([
-    ["no UID by default", {}, {}, undefined],
-    ["no UID where the Pod has a user", { securityContext: { runAsUser: 1000 } }, {}, undefined],
-    ["the image's UID in a Pod that runs as root", { securityContext: { runAsUser: 0 } }, {}, 65_532],
-    ["the image's UID beside a worker that runs as root", {}, { securityContext: { runAsUser: 0 } }, 65_532],
-  ])("has %s", (_case, pod, worker, uid) => {
-    const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
+  it.each<[string, JsonObject, JsonObject[], unknown]>([
+    ["no UID by default", {}, [{}], undefined],
+    ["no UID of its own where the Pod has a user", user(1000), [{}], undefined],
+    ["the UID of its worker", {}, [user(1000)], 1000],
+    ["the UID that all workers share, whatever the Pod's", user(0), [user(1000), user(1000)], 1000],
+    ["no UID beside workers with different ones", {}, [user(1000), user(1001)], undefined],
+    ["no UID that Kubernetes rejects", {}, [user(2 ** 31)], undefined],
+    ["no UID beside a worker that does not say", {}, [user(1000), {}], undefined],
+    ["the image's UID if only one of the workers is root", {}, [user(0), {}], 65_532],
+    ["the image's UID in a Pod whose workers are root and others", user(0), [user(1000), {}], 65_532],
+    ["no UID where workers see its process", { shareProcessNamespace: true }, [user(1000)], undefined],
+    ["no UID where workers see every process", { hostPID: true }, [user(1000)], undefined],
+    ["the image's UID where a worker that is root sees its process", { hostPID: true }, [user(0)], 65_532],
+    ["the image's UID beside root if there is nothing to clear", { hostIPC: true }, [user(0)], 65_532],
+  ])("has %s", (_case, pod, workers, uid) => {
+    const containers = workers.map((worker, index) => container(`c${index}`, worker));
+    const object = jobSet().replicatedJob("workers", { pod, containers });
     const context = at(agentOf(object.build()), "securityContext");
     expect(context).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ["ALL"] } });
     expect(at(context, "runAsUser")).toBe(uid);
+  });
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ["the Pod", user(0), {}],
+    ["the worker", {}, user(0)],
+    ["the worker, against the Pod", { securityContext: { runAsUser: 1000, runAsNonRoot: true } }, user(0)],
+  ])("runs as root where %s says so, without capabilities", (_who, pod, worker) => {
+    const object = jobSet().replicatedJob("workers", { pod, containers: [container("train", worker)] });
+    expect(at(agentOf(object.build()), "securityContext")).toEqual({
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: false,
+      runAsUser: 0,
+    });
   });
 
   const profile = (type: string) => ({ securityContext: { seccompProfile: { type } } });

@@ -12,7 +12,14 @@ import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
 import { agentImage } from "./agent-image.ts";
 import { type AgentShare, agentResources, agentShare } from "./resources.ts";
-import { agentSecurityContext, isConfined, runsAsRoot } from "./security.ts";
+import { type AgentUser, agentSecurityContext, agentUser, isConfined } from "./security.ts";
+import {
+  isSharedMemoryPart,
+  type SharedMemory,
+  sharedMemoryEnv,
+  sharedMemoryMount,
+  sharedMemoryOf,
+} from "./shared-memory.ts";
 import { podPath, type Template } from "./template.ts";
 import { tokenMount } from "./token.ts";
 import { isAgentName } from "./user-containers.ts";
@@ -25,7 +32,8 @@ export interface AgentContext {
 
 /** The properties of a Pod that its agent depends on. Pods with the same facts get the same agent. */
 interface AgentFacts {
-  readonly asRoot: boolean;
+  readonly user: AgentUser;
+  readonly memory: SharedMemory;
   readonly confined: boolean;
   readonly share: AgentShare;
 }
@@ -36,27 +44,29 @@ export function agentFacts(
   { inputs, settings }: Pick<AgentContext, "inputs" | "settings">,
 ): AgentFacts {
   const chosen = inputs.agentCpu !== undefined || inputs.agentMemory !== undefined;
+  const memory = sharedMemoryOf(podSpec, workers, inputs.keepsSharedMemory);
   return {
-    asRoot: runsAsRoot(podSpec, workers),
+    user: agentUser(podSpec, workers, memory),
+    memory,
     confined: isConfined(podSpec),
     share: agentShare(podSpec, chosen, settings.agentResources),
   };
 }
 
 export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: AgentContext): JsonObject {
-  const { asRoot, confined, share } = facts;
+  const { user, memory, confined, share } = facts;
   const resources = agentResources(share, settings.agentResources, inputs);
   return {
     name: AGENT.container,
     ...agentImage(settings),
     command: [AGENT.binary],
-    env: environment(settings, protocol),
+    env: [...environment(settings, protocol), ...sharedMemoryEnv(memory)],
     ...(resources === undefined ? {} : { resources }),
     restartPolicy: "Always",
     restartPolicyRules: [agentRestartRule()],
     lifecycle: { postStart: { exec: { command: [AGENT.binary, AGENT.gateCommand] } } },
-    securityContext: agentSecurityContext(asRoot, confined),
-    volumeMounts: [tokenMount()],
+    securityContext: agentSecurityContext(user, confined),
+    volumeMounts: [tokenMount(), ...sharedMemoryMount(memory)],
   };
 }
 
@@ -115,7 +125,7 @@ export function rebuildAgent(present: JsonObject | undefined, built: JsonObject)
     // same name the last one wins.
     const kept = listAt(present, key).flatMap((item): Json[] => {
       const name = nameOf(item);
-      if (!ourNames.has(name)) return [item];
+      if (!ourNames.has(name)) return isObject(item) && isSharedMemoryPart(item) ? [] : [item];
       const own = missing.get(name);
       missing.delete(name);
       return own === undefined ? [] : [own];
