@@ -63,6 +63,7 @@ describe("an exit code that podFailurePolicy ignores", () => {
     const onExitCodes = { operator, values, ...(containerName === undefined ? {} : { containerName }) };
     return { podFailureRules: [{ action: "Ignore", onExitCodes }] };
   };
+  const ruleOf = (action: string, code: number) => ({ action, onExitCodes: { operator: "In", values: [code] } });
   const NO_BUDGET = { failurePolicy: { maxRestarts: 0, restartStrategy: "Recreate" } };
 
   it.each([
@@ -82,6 +83,8 @@ describe("an exit code that podFailurePolicy ignores", () => {
   it.each([
     ["another code", ignore("In", [42], "main"), 1],
     ["another container", ignore("In", [1], "logger"), 1],
+    ["a code that an earlier rule counts", { podFailureRules: [ruleOf("Count", 42), ruleOf("Ignore", 42)] }, 42],
+    ["a code that a rule fails the index for", { podFailureRules: [ruleOf("FailIndex", 42)] }, 42],
   ])("does not exempt %s", (_, workers, code) => {
     const scene = driverScene(NO_BUDGET, workers).fails(FIRST, "a", code);
     expect(scene.step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FailureRule } from "../../src/api/jobset.ts";
 import { driverScene, FIRST, failureRule } from "../testing/scene.ts";
-import { crashed, failedByPolicy, pastDeadline, recreationAfter, ruleFor } from "./failure-rules.ts";
+import { crashed, failedByPolicy, mayRecreateJobSet, recreationAfter, ruleFor } from "./failure-rules.ts";
 
 const FAIL_ON_7 = { action: "FailJob", onExitCodes: { containerName: "main", operator: "In", values: [7] } };
 
@@ -21,7 +21,7 @@ describe("the first rule that matches a failed Job", () => {
       { onJobFailureMessagePatterns: ["^Job has reached .* backoff limit$"], targetReplicatedJobs: ["driver"] },
     );
     expect(ruleFor(jobSet, crashed("workers"))?.name).toBe("rule0");
-    expect(ruleFor(jobSet, pastDeadline("driver"))?.name).toBe("rule1");
+    expect(ruleFor(jobSet, { ...crashed("driver"), reason: "PodFailurePolicy" })?.name).toBe("rule1");
     expect(ruleFor(jobSet, crashed("driver"))?.name).toBe("rule3");
     expect(ruleFor(jobSet, crashed("evaluators"))).toBeUndefined();
   });
@@ -55,6 +55,18 @@ describe("JobSet's recreation after a failed Job", () => {
   ] as const)("with the action %s is: %s", (action, recreation) => {
     expect(recreationAfter(jobSetWith({ action }), crashed("workers"))).toBe(recreation);
   });
+
+  it.each([
+    [{ onJobFailureReasons: ["BackoffLimitExceeded"] }, true, false],
+    [{ onJobFailureReasons: ["DeadlineExceeded"] }, false, false],
+    [{ action: "RestartJobSetAndIgnoreMaxRestarts" }, true, true],
+  ] as const)(
+    "for the ladder, with the rule %j, is allowed if counted: %s, and if not: %s",
+    (rule, counted, exempt) => {
+      expect(mayRecreateJobSet(jobSetWith(rule), "workers", true)).toBe(counted);
+      expect(mayRecreateJobSet(jobSetWith(rule), "workers", false)).toBe(exempt);
+    },
+  );
 
   it("is counted without a rule that matches, and none is left at maxRestarts or without a failure policy", () => {
     const jobSet = jobSetWith({ targetReplicatedJobs: ["driver"] });

@@ -23,7 +23,7 @@ export function crashed(replicatedJob: string): FailedJob {
 }
 
 /** A Job that the controller makes fail to have JobSet recreate everything; see recreate-jobset. */
-export function pastDeadline(replicatedJob: string): FailedJob {
+function pastDeadline(replicatedJob: string): FailedJob {
   return { replicatedJob, reason: "DeadlineExceeded", message: "Job was active longer than specified deadline" };
 }
 
@@ -51,6 +51,13 @@ function applies(rule: FailureRule, { replicatedJob, reason, message }: FailedJo
 /** Whether the rule lets JobSet restart without counting. */
 export function isExempt(rule: FailureRule | undefined): boolean {
   return rule?.action === "RestartJobSetAndIgnoreMaxRestarts" || rule?.action === "RestartJobAndIgnoreMaxRestarts";
+}
+
+/** Whether the ladder may have JobSet recreate everything through a Job of this replicatedJob. */
+export function mayRecreateJobSet(jobSet: JobSet, replicatedJob: string, counted: boolean): boolean {
+  const recreation = recreationAfter(jobSet, pastDeadline(replicatedJob));
+  // A failure that is not counted must not use up recreations that JobSet counts.
+  return recreation === "exempt" || (recreation === "counted" && counted);
 }
 
 /** Whether JobSet recreates Jobs when this one fails, and whether it counts that. If not, the JobSet fails. */

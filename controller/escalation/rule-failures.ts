@@ -1,5 +1,6 @@
-// Retries of a Job before a FailJobSet rule applies to it. Without reprise, a Job starts a crashed Pod again as often as
-// its backoffLimit says, and only then fails. So many crashes restart the group in place; the next one is final. Pure.
+// Retries of a Job before a FailJobSet rule applies to it. Without reprise, a Job starts a crashed Pod again as often
+// as its backoffLimit says, and only then fails. So many crashes restart the group in place; the next one is final.
+// Pure.
 import { backoffLimitOf } from "../../src/api/backoff-limits.ts";
 import { type InPlaceRestartStatus, RULE_FAILURES_LIMIT, type RuleFailures } from "../../src/api/in-place-restart.ts";
 import type { FailureRule, JobSet } from "../../src/api/jobset.ts";

@@ -33,4 +33,18 @@ describe("the action that an exit code requests", () => {
     const elsewhere = { action: "FailJob", onExitCodes: { containerName: "other", operator: "In", values: [60] } };
     expect(actions([], [ignored, elsewhere], 40, 41, 60)).toEqual(["recreate", "fail", "recreate"]);
   });
+
+  it("is to fail for the codes that a rule of the user fails the Job for, with In and with NotIn", () => {
+    const container = { name: "main", restartPolicyRules: [workerRestartRule({ fail: [7, 8], recreate: [] })] };
+    const classes = (onExitCodes: object) =>
+      exitClassesOf(container, { podFailurePolicy: { rules: [{ action: "FailJob", onExitCodes }] } });
+    expect(classes({ operator: "In", values: [7] })).toMatchObject({ fail: [7], recreate: [8] });
+    expect(classes({ operator: "NotIn", values: [8] })).toMatchObject({ fail: [7], recreate: [8] });
+    expect(classes({ containerName: "other", operator: "In", values: [7] })).toMatchObject({ fail: [] });
+  });
+
+  it("does not depend on rules for Pod conditions, which only a failed Pod can match", () => {
+    const ready = { action: "FailJob", onPodConditions: [{ type: "ConfigIssue", status: "True" }] };
+    expect(actions([], [ready], 1, 40)).toEqual(["restart", "fail"]);
+  });
 });

@@ -1,5 +1,5 @@
-// Whether a worker crashed by itself. Its exit alone does not show that: a Pod that restarts in place stops its workers,
-// and so does a Pod whose agent was killed. Pure.
+// Whether a worker crashed by itself. Its exit alone does not show that: a Pod that restarts in place stops its
+// workers, and so does a Pod whose agent was killed. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "./epochs.ts";
 import { isProof } from "./evidence.ts";

@@ -36,7 +36,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "rest-on-success",
-    why: "A JobSet whose success policy is met neither restarts nor fails, not even for a budget that was spent before.",
+    why: "A JobSet whose success policy is met neither restarts nor fails, not even for a budget spent before.",
     apply: restOnSuccess,
   },
   {
@@ -56,7 +56,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "hold-for-success",
-    why: "Peers crash when their driver succeeds, so its report has to have time before a crash restarts or fails anything.",
+    why: "Peers crash when their driver succeeds, so a crash waits for its report before it has any effect.",
     apply: holdForSuccess,
   },
   {

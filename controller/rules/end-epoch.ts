@@ -3,7 +3,7 @@ import type { RestartAction, RestartCause, RestartRecord, Streak } from "../../s
 import { backoffOf } from "../escalation/backoff.ts";
 import { budgetOf, describeRestart, isSpent } from "../escalation/budget.ts";
 import { exemptionOf } from "../escalation/exemption.ts";
-import { pastDeadline, recreationAfter } from "../escalation/failure-rules.ts";
+import { mayRecreateJobSet } from "../escalation/failure-rules.ts";
 import { rungFor } from "../escalation/ladder.ts";
 import { countRuleFailures } from "../escalation/rule-failures.ts";
 import { streakWith } from "../escalation/streak.ts";
@@ -42,10 +42,7 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const mayEscalate = failed && (!counted || !isSpent(budget));
   const rung = mayEscalate ? rungFor(blame.requestedAction, streak, jobSet, policy) : "RestartInPlace";
   const stage = group.jobs.get(blamed?.job ?? "")?.job.replicatedJob ?? "";
-  // A failure that is not counted must not use up JobSet's own recreations, nor meet a rule that fails the JobSet.
-  const recreation = rung === "RecreateJobSet" ? recreationAfter(jobSet, pastDeadline(stage)) : "none";
-  const isBarred = recreation === "none" || (recreation === "counted" && !counted);
-  const action = rung === "RecreateJobSet" && isBarred ? "RecreatePod" : rung;
+  const action = rung === "RecreateJobSet" && !mayRecreateJobSet(jobSet, stage, counted) ? "RecreatePod" : rung;
   const target = action === "RecreatePod" ? blamed?.pod : action === "RecreateJobSet" ? blamed?.job : undefined;
   const delay = failed ? backoffOf(streak, policy) : 0;
   const recorded = withRecord(isChargeable ? countRuleFailures(group, jobSet, status, now) : status, {

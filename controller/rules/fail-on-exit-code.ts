@@ -1,6 +1,6 @@
 // A non-retriable exit code: the JobSet fails at once, even if other containers of the Pod still run. If the Pod itself
-// fails, its Job's podFailurePolicy leads to the same result, but only after the last Pod of the Job has ended. A JobSet
-// that recreates its Jobs in that case is left to recreate-on-exit-code. Pure.
+// fails, its Job's podFailurePolicy leads to the same result, but only after the last Pod of the Job has ended. A
+// JobSet that recreates its Jobs in that case is left to recreate-on-exit-code. Pure.
 import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";

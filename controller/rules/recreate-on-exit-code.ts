@@ -1,5 +1,6 @@
-// An exit code for which the Job's podFailurePolicy says FailJob, in a JobSet that is recreated when a Job fails: JobSet
-// applies its own failure policy, on its own count. If that would fail the JobSet, fail-on-exit-code has done it. Pure.
+// An exit code for which the Job's podFailurePolicy says FailJob, in a JobSet that is recreated when a Job fails:
+// JobSet applies its own failure policy, on its own count. If that would fail the JobSet, fail-on-exit-code has done
+// it. Pure.
 import { isProof } from "../group/evidence.ts";
 import type { Group } from "../group/group.ts";
 import { timestamp } from "../status/conditions.ts";

@@ -41,7 +41,7 @@ function titlesOf(file: string): RegExp[] {
     .map(([, title = ""]) => title)
     .filter((title) => title !== "%s")
     .map((title) => {
-      const literal = title.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/%[sj]/g, ".*");
+      const literal = title.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/%[sij]/g, ".*");
       return new RegExp(`^${literal}$`);
     });
 }

@@ -28,6 +28,15 @@ describe("the record of the injection", () => {
     expect(limitsOf(injected(create(after)))).toEqual(limitsOf(after));
   });
 
+  it("takes Kubernetes' default for a copy of an injected JobSet without its record", () => {
+    const object = jobSet()
+      .spec(RULES)
+      .replicatedJob("leader", { job: { backoffLimit: 0 } });
+    const copy = structuredClone(injected(create(object.build())));
+    delete Object(at(copy, "metadata", "annotations"))[ANNOTATION.status];
+    expect(limitsOf(injected(create(copy)))).toEqual({ leader: 6 });
+  });
+
   it("keeps none for a JobSet without rules of its own", () => {
     const object = jobSet()
       .annotation(ANNOTATION.failExitCodes, "42")

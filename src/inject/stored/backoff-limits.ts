@@ -7,6 +7,7 @@ import { asCount } from "../../json/fields.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
 import type { Participant } from "../participation.ts";
+import { findAgent } from "../parts/agent.ts";
 
 /** By replicatedJob. */
 export type BackoffLimits = Readonly<Record<string, number>>;
@@ -20,7 +21,11 @@ export function writtenBackoffLimits(
 ): BackoffLimits | undefined {
   const rules = listAt(objectAt(spec, "failurePolicy"), "rules").filter(isObject);
   if (rules.every(({ name }) => name === FAIL_JOB_SET_RULE)) return undefined;
-  const limits = participants.map(({ template }) => [template.name, backoffLimitOf(template.job)] as const);
+  const limits = participants.map(({ template: { name, job, podSpec } }) => {
+    // A copy of an injected JobSet without its record does not tell what the user wrote.
+    const isKnown = findAgent(podSpec) === undefined;
+    return [name, isKnown ? backoffLimitOf(job) : DEFAULT_BACKOFF_LIMIT] as const;
+  });
   return Object.fromEntries(limits.slice(0, MOST_LIMITS));
 }
 

@@ -44,8 +44,8 @@ function problemsOf(rule: FailureRule, path: string): readonly Problem[] {
   }
   if (reasons.length > 0 && reasons.every((reason) => INDEX_REASONS.has(reason))) {
     const message =
-      `${reasons.join(" and ")} never happens in a group: a failed Pod restarts in place, and no index fails for good; ` +
-      "to apply the rule to crashes, add BackoffLimitExceeded";
+      `${reasons.join(" and ")} never happens in a group: a failed Pod restarts in place, and no index fails for ` +
+      "good; to apply the rule to crashes, add BackoffLimitExceeded";
     problems.push({ path: `${path}.onJobFailureReasons`, message });
   }
   for (const [index, pattern] of patterns.entries()) {
