@@ -1,7 +1,7 @@
 // Which action the exit code of a worker requests. Read from the injected Pod template and not from the annotations:
 // the rules in the Pods take effect, and an annotation may have been edited since the Pods were created. Pure.
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
-import { codeMatcher, exitActions, FAILURE_CODES } from "../../src/policy/exit-actions.ts";
+import { exitActions, FAILURE_CODES, podFailureActions } from "../../src/policy/exit-actions.ts";
 
 /** Restart all Pods in place, recreate the Pod, or fail the JobSet. */
 export type RequestedAction = "restart" | "recreate" | "fail";
@@ -20,23 +20,14 @@ export interface ExitClasses {
 
 export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   const action = exitActions(asList(container["restartPolicyRules"]));
-  const failsJob = codesThatFailJob(asText(container["name"]), jobSpec);
+  const jobAction = podFailureActions(asList(asMap(jobSpec["podFailurePolicy"])["rules"]), asText(container["name"]));
+  const failsJob = (code: number) => jobAction(code) === "FailJob";
   const unruled = FAILURE_CODES.filter((code) => action(code) === undefined);
   return {
     alone: FAILURE_CODES.filter((code) => action(code) === "Restart"),
     recreate: unruled.filter((code) => !failsJob(code)),
     fail: unruled.filter(failsJob),
   };
-}
-
-/** Whether the first rule of podFailurePolicy that matches a code fails the Job. */
-function codesThatFailJob(container: string | undefined, jobSpec: Fields): (code: number) => boolean {
-  const rules = asList(asMap(jobSpec["podFailurePolicy"])["rules"]).flatMap((item) => {
-    const { action, onExitCodes } = asMap(item);
-    const name = asMap(onExitCodes)["containerName"] ?? container;
-    return name === container ? [{ fails: action === "FailJob", matches: codeMatcher(onExitCodes) }] : [];
-  });
-  return (code) => rules.find(({ matches }) => matches(code))?.fails === true;
 }
 
 /** Undefined when the exit does not concern the group. */

@@ -51,11 +51,19 @@ export function readSubject(request: InjectionRequest): Subject {
     injectionErrors: outcome.kind === "refused" ? outcome.errors : [],
     isInjected: isInjected(spec),
     inputs,
-    participants: findParticipants(listAt(spec, "replicatedJobs"), inputs, []).map((each) => ({
-      ...each,
-      agent: findAgent(each.template.podSpec),
-    })),
+    participants: membersOf(spec, inputs),
   };
+}
+
+/** Those that are left out have no agent. One that has an agent and cannot restart in place must not pass. */
+function membersOf(spec: JsonObject, inputs: Inputs): Member[] {
+  const { participants, outsiders } = findParticipants(listAt(spec, "replicatedJobs"), inputs, []);
+  const unable = outsiders.flatMap(({ participant }) => participant ?? []).map(withAgent);
+  return [...participants.map(withAgent), ...unable.filter(({ agent }) => agent !== undefined)];
+}
+
+function withAgent(participant: Participant): Member {
+  return { ...participant, agent: findAgent(participant.template.podSpec) };
 }
 
 /** On UPDATE only the stored object counts: changing the toggle later does not undo the injection. */

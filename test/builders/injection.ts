@@ -9,6 +9,7 @@ import { createPolicyLookup, type PolicyLookup } from "../../src/policy/lookup.t
 
 export const settings: InjectionSettings = {
   default: "enabled",
+  onUnsupported: "leave",
   agentImage: "registry.example/reprise:test",
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],

@@ -1,6 +1,7 @@
 // The annotation reprise.dev/status: the record of an injection and its inputs. Later updates read it, so it holds no
 // time and nothing that two runs could write differently. A user may edit it: never trust its shape. Pure.
 
+import type { LeftOut } from "../../api/left-out.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
 import { VERSION } from "../../api/version.ts";
@@ -19,7 +20,7 @@ export interface InjectionRecord {
   readonly exitCodes: ExitCodePolicy | undefined;
 }
 
-export function writeRecord(record: InjectionRecord, replicatedJobs: number): string {
+export function writeRecord(record: InjectionRecord, replicatedJobs: number, leftOut: readonly LeftOut[]): string {
   return JSON.stringify({
     version: VERSION,
     protocol: record.protocol,
@@ -27,6 +28,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     added: { initContainer: AGENT.container, volume: AGENT.tokenVolume, imagePullSecrets: record.imagePullSecrets },
     // A count, because ten thousand names do not fit into an annotation.
     replicatedJobs,
+    ...(leftOut.length === 0 ? {} : { leftOut }),
     inputs: record.inputs,
     ...(record.exitCodes === undefined
       ? {}
