@@ -17,6 +17,9 @@ export const settings: InjectionSettings = {
   restartExitCode: 88,
 };
 
+/** An operator who wants JobSets refused that cannot restart in place. */
+export const refusing: InjectionSettings = { ...settings, onUnsupported: "refuse" };
+
 /** The policies of the default config. */
 export const policies: PolicyLookup = createPolicyLookup({ configured: defaultConfig.failurePolicies });
 

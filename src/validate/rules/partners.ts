@@ -51,8 +51,8 @@ function usesGcsFuse(volume: JsonObject): boolean {
   return objectAt(volume, "csi")?.["driver"] === GCS_FUSE_DRIVER;
 }
 
-/** The last part of the images of the resource manager, the workers and the proxy. */
-const PATHWAYS_IMAGE = /\/pathways\/(?:proxy_server|server)(?:[:@]|$)/;
+/** Its containers are pathways-proxy, pathways-rm and pathways-worker, whichever tool writes the JobSet. */
+const PATHWAYS_PREFIX = "pathways-";
 
 export const pathways = partner(
   "pathways",
@@ -61,9 +61,9 @@ export const pathways = partner(
   ({ index, template: { podSpec } }) => {
     for (const key of ["initContainers", "containers"] as const) {
       const position = listAt(podSpec, key).findIndex(
-        (container) => isObject(container) && PATHWAYS_IMAGE.test(textAt(container, "image") ?? ""),
+        (container) => isObject(container) && textAt(container, "name")?.startsWith(PATHWAYS_PREFIX) === true,
       );
-      if (position !== -1) return `${podPath(index)}.${key}[${position}].image`;
+      if (position !== -1) return `${podPath(index)}.${key}[${position}].name`;
     }
     return undefined;
   },
@@ -78,8 +78,9 @@ const MESH_KEYS: readonly (readonly [field: "annotations" | "labels", key: strin
 
 export const serviceMesh = partner(
   "service-mesh",
-  "No Pod asks for the proxy of a service mesh: as a regular container it never ends, and the agent starts before it.",
-  "a mesh proxy that is not a native sidecar keeps the Pod from completing, and the agent starts before the proxy",
+  "No Pod asks for the proxy of a service mesh: unless it is a native sidecar, it starts after the agent, which may " +
+    "then have no network.",
+  "a mesh proxy that is not a native sidecar starts after the agent, which then cannot reach the API server",
   ({ index, template: { pod } }) => {
     const metadata = objectAt(pod, "metadata");
     const found = MESH_KEYS.find(([field, key, value]) => objectAt(metadata, field)?.[key] === value);
