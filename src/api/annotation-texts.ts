@@ -30,7 +30,8 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "not injected",
     example: '{"version":"0.1.0",…}',
     description:
-      "The record of the injection: version, inputs, additions, and the exit codes of a named policy. Do not edit it.",
+      "The record of the injection: version, inputs, additions, the exit codes of a named policy, and the " +
+      "replicatedJobs that are left out (`leftOut`). Do not edit it.",
     section: "validation.md#updates",
   },
   replicatedJobs: {

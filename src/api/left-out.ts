@@ -5,12 +5,12 @@ import { ANNOTATION } from "./names.ts";
 
 /** Why a replicatedJob is left out. The keys are the names of rules in docs/validation.md. */
 const LEFT_OUT_TEXTS = {
-  malformed: "its Pod template cannot be read",
-  "agent-name": "it uses a name that is reserved for the agent",
-  "linux-only": "it runs on Windows, and the agent runs on Linux only",
-  completions: "its completions differ from its parallelism, and all Pods of a group run at the same time",
-  "success-policy": "its successPolicy deletes running Pods, which looks like a failure",
-  "rule-limit": "its own rules leave no room for those of injection",
+  malformed: "the Pod template cannot be read",
+  "agent-name": "uses a name that is reserved for the agent",
+  "linux-only": "runs on Windows, and the agent runs on Linux only",
+  completions: "completions differ from parallelism, and all Pods of a group run at the same time",
+  "success-policy": "the successPolicy of the Job deletes running Pods, which looks like a failure",
+  "rule-limit": "its own rules leave no room for the injected ones",
 } as const;
 
 export type LeftOutReason = keyof typeof LEFT_OUT_TEXTS;
@@ -35,7 +35,7 @@ export function readLeftOut(annotations: Readonly<Record<string, string>>): read
     });
 }
 
-/** Completes "... does not restart in place:" for people. */
+/** For people, after the name of the replicatedJob. */
 export function leftOutText(reason: LeftOutReason): string {
   return LEFT_OUT_TEXTS[reason];
 }

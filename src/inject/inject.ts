@@ -107,7 +107,7 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   if (errors.length > 0) return { kind: "refused", errors, warnings: [] };
   // JobSet's own controller restarts all Pods of the JobSet or none.
   if (participants.length === 0 || (context.protocol === "jobset" && outsiders.length > 0)) {
-    return skipped("all-left-out", leftOutWarnings(outsiders, "this JobSet stays plain and does not restart in place"));
+    return skipped("all-left-out", leftOutWarnings(outsiders, "JobSet"));
   }
 
   const overwrites = new Overwrites();
@@ -126,10 +126,7 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   return {
     kind: "injected",
     object: withInjectionMetadata(injected === written ? object : { ...object, spec: injected }, status),
-    warnings: [
-      ...leftOutWarnings(outsiders, "this replicatedJob stays plain and does not restart in place"),
-      ...overwrites.warnings(),
-    ],
+    warnings: [...leftOutWarnings(outsiders, "replicatedJob"), ...overwrites.warnings()],
   };
 }
 

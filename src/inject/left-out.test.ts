@@ -116,9 +116,9 @@ describe("replicatedJobs that are left out", () => {
     const builder = jobSet().replicatedJob("workers");
     for (const name of ["a", "b", "c"]) builder.replicatedJob(name, queue);
     expect(warningTexts(create(builder.build()))).toEqual([
-      "spec.replicatedJobs[1].template.spec.completions: 4 completions, but parallelism is 2, and all Pods of a group " +
-        "run at the same time: this replicatedJob stays plain and does not restart in place; to change that, set both " +
-        "to the number of Pods (and 2 more like it)",
+      "spec.replicatedJobs[1].template.spec.completions: this replicatedJob does not restart in place: " +
+        "4 completions, but parallelism is 2, and all Pods of a group run at the same time; " +
+        "set both to the number of Pods (and 2 more like it)",
     ]);
   });
 

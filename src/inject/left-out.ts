@@ -12,14 +12,14 @@ export function refusals(outsiders: readonly Outsider[]): Finding[] {
   });
 }
 
-/** One warning for each reason, even if ten thousand replicatedJobs have it. */
-export function leftOutWarnings(outsiders: readonly Outsider[], effect: string): Finding[] {
+/** One warning for each reason, even if ten thousand replicatedJobs have it. `what` does not restart in place. */
+export function leftOutWarnings(outsiders: readonly Outsider[], what: "replicatedJob" | "JobSet"): Finding[] {
   return [...Map.groupBy(outsiders, ({ problem }) => problem.rule).values()].flatMap((alike) => {
     const [first] = alike;
     if (first === undefined) return [];
     const { rule, path, problem, fix } = first.problem;
     const more = alike.length === 1 ? "" : ` (and ${alike.length - 1} more like it)`;
-    return [{ rule, path, message: `${problem}: ${effect}; to change that, ${fix}${more}` }];
+    return [{ rule, path, message: `this ${what} does not restart in place: ${problem}; ${fix}${more}` }];
   });
 }
 

@@ -1,5 +1,5 @@
-// Recognizes a JobSet that carries the agent of JobSet's own in-place restart, as in JobSet's examples: as a sidecar, or
-// as the main container around the worker's command. Two agents in one Pod would restart it twice. Pure.
+// Recognizes a JobSet with the agent of JobSet's own in-place restart, as in JobSet's examples: as a sidecar, or as the
+// main container around the worker's command. Two agents in one Pod would restart it twice. Pure.
 import type { Finding } from "../api/admission.ts";
 import { isObject, listAt, textAt } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";

@@ -14,8 +14,8 @@ export const MAX_POD_FAILURE_RULES = 20;
 export const FAIL_JOB_SET_RULE = "repriseFailExitCodes";
 
 /**
- * The code that still restarts in place if the user's rules fail the Job on every code. Kubernetes takes 255 values, and
- * no shell, runtime or signal uses this one.
+ * The code that still restarts in place if the user's rules fail the Job on every code: an empty list is not stored. No
+ * shell, runtime or signal uses this one.
  */
 export const LAST_CODE = 254;
 

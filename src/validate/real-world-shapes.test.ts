@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { at, create, policies, settings } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet, type ReplicatedJobParts } from "../../test/builders/jobset.ts";
-import type { SkipReason } from "../api/admission.ts";
+import { findingText, type SkipReason } from "../api/admission.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { isObject, listAt, objectAt, textAt } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
@@ -433,6 +433,9 @@ const SHAPES: readonly Shape[] = [
   ],
 ];
 
+/** Kubernetes cuts warnings at 256 characters, and the webhook adds a prefix. */
+const MAX_WARNING = 256 - "reprise: ".length;
+
 function previewOf(object: JsonObject) {
   return preview({ namespace: "default", object, config: settings, policies });
 }
@@ -474,6 +477,9 @@ describe.each(injectable)("%s", (_what, builder, expected) => {
 
   it("warns only where something is lost", () => {
     const { verdict, warnings } = previewOf(builder().build());
+    for (const warning of [...warnings, ...verdict.warnings]) {
+      expect(findingText(warning).length).toBeLessThanOrEqual(MAX_WARNING);
+    }
     // The budget has its own test.
     const rules = [...warnings, ...verdict.warnings]
       .map(({ rule }) => rule)
