@@ -17,7 +17,7 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { MAX_RESTART_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
-import { fromPod } from "./agent.ts";
+import { findAgent, fromPod } from "./agent.ts";
 import { podPath } from "./template.ts";
 import type { Unsupported } from "./unsupported.ts";
 
@@ -53,6 +53,7 @@ export function withWorkers(
   index: number,
   overwrites: Overwrites,
 ): JsonObject {
+  const wasInjected = findAgent(podSpec) !== undefined;
   return withList(podSpec, "containers", (containers) =>
     mapShared(containers, (container, position) => {
       if (!isObject(container)) return container;
@@ -67,9 +68,22 @@ export function withWorkers(
       const explained = additions.logsAsMessage.has(name)
         ? withDefault(container, MESSAGE_POLICY.field, MESSAGE_POLICY.value)
         : container;
-      return withWorker(explained, rule, additions.epochVariable);
+      const unruled = wasInjected ? withoutStaleRule(explained, rule) : explained;
+      return withWorker(unruled, rule, additions.epochVariable);
     }),
   );
+}
+
+/**
+ * In a copy of an injected JobSet the last rule of a worker is the one that injection added. If the user changed the
+ * podFailurePolicy of the copy, that rule is stale, and it would match before the new one.
+ */
+function withoutStaleRule(container: JsonObject, rule: JsonObject): JsonObject {
+  return withList(container, "restartPolicyRules", (rules) => {
+    const last = rules.at(-1);
+    if (!isObject(last) || last["action"] !== rule["action"]) return rules;
+    return rules.some((present) => equivalent(present, rule)) ? rules : rules.slice(0, -1);
+  });
 }
 
 function withWorker(container: JsonObject, rule: JsonObject, epochVariable: JsonObject | undefined): JsonObject {
