@@ -1,7 +1,7 @@
 // Which action the exit code of a worker requests. Read from the injected Pod template and not from the annotations:
 // the rules in the Pods take effect, and an annotation may have been edited since the Pods were created. Pure.
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
-import { codeMatcher, exitActions, FAILURE_CODES } from "../../src/policy/exit-actions.ts";
+import { exitActions, FAILURE_CODES, podFailureRuleFor } from "../../src/policy/exit-actions.ts";
 
 /** Restart all Pods in place, recreate the Pod, or fail the JobSet. */
 export type RequestedAction = "restart" | "recreate" | "fail";
@@ -22,7 +22,7 @@ export interface ExitClasses {
 
 export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   const action = exitActions(asList(container["restartPolicyRules"]));
-  const ruleFor = podFailureRuleFor(asText(container["name"]), jobSpec);
+  const ruleFor = podFailureRuleFor(podFailureRules(jobSpec), asText(container["name"]));
   const failsJob = (code: number) => ruleFor(code)?.action === "FailJob";
   const unruled = FAILURE_CODES.filter((code) => action(code) === undefined);
   return {
@@ -33,22 +33,9 @@ export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   };
 }
 
-interface PodFailureRule {
-  readonly action: string | undefined;
-  readonly index: number;
-}
-
-/** The first rule of the Job's podFailurePolicy that matches an exit code of the container. */
-export function podFailureRuleFor(
-  container: string | undefined,
-  jobSpec: Fields,
-): (code: number) => PodFailureRule | undefined {
-  const rules = asList(asMap(jobSpec["podFailurePolicy"])["rules"]).flatMap((item, index) => {
-    const { action, onExitCodes } = asMap(item);
-    const name = asMap(onExitCodes)["containerName"] ?? container;
-    return name === container ? [{ action: asText(action), index, matches: codeMatcher(onExitCodes) }] : [];
-  });
-  return (code) => rules.find(({ matches }) => matches(code));
+/** The rules of a Job that decide about its failed Pods. */
+export function podFailureRules(jobSpec: Fields): readonly unknown[] {
+  return asList(asMap(jobSpec["podFailurePolicy"])["rules"]);
 }
 
 /** Undefined when the exit does not concern the group. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ANNOTATION } from "../../src/api/names.ts";
 import { comeBack } from "../testing/restarts.ts";
 import { runningScene, Scene } from "../testing/scene.ts";
 
@@ -7,6 +8,13 @@ describe("initialize", () => {
     const scene = new Scene().settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, syncedEpoch: 0, restarts: 0, phase: "Starting" });
     expect(scene.status).toMatchObject({ heldStages: [], history: [], ready: "0/2" });
+  });
+
+  it("says once which replicatedJobs are left out, and why", () => {
+    const leftOut = [{ name: "queue", reason: "completions" }];
+    const annotations = { [ANNOTATION.status]: JSON.stringify({ leftOut }) };
+    const scene = new Scene({ workers: { pods: 2 } }, { annotations }).settle().settle();
+    expect(scene.notices.filter(({ reason }) => reason === "LeftOut")).toHaveLength(1);
   });
 
   it("restarts a running group once, without counting it, when the object was lost", () => {

@@ -84,6 +84,17 @@ describe("NotInjected", () => {
     expect(found.count).toBe(0);
   });
 
+  it("reports a JobSet that stays plain for good, with the reason, and does not count it", () => {
+    const { found, told, namespace, seen } = watched();
+    found.setLeading(true);
+    namespace("added");
+    const metadata = { namespace: "team", uid: "j1", resourceVersion: "1" };
+    const queue = jobSet("train").replicatedJob("queue", { job: { completions: 4, parallelism: 2 } });
+    seen(plain(() => queue.metadata(metadata).build()));
+    expect(found.count).toBe(0);
+    expect(told).toMatchObject([{ reason: "LeftOut", note: expect.stringContaining("4 completions") }]);
+  });
+
   it("points to `reprise validate` if injection would refuse the JobSet", () => {
     const { found, told, namespace, seen } = watched();
     found.setLeading(true);

@@ -1,6 +1,7 @@
 // Finds JobSets that are opted in but were created without injection, because the webhook was down or not yet
 // installed. They run, but JobSet recreates them on failure. Without a warning, users would notice only then.
 
+import { findingText, type SkipReason } from "../../src/api/admission.ts";
 import type { Change } from "../../src/api/change.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
@@ -15,8 +16,13 @@ import { jobSetReference } from "./reconcile.ts";
 /** A JobSet without the injected label. */
 interface PlainJobSet extends Identity {
   /** What injection would do now; `no` if the JobSet is not opted in or has finished. */
-  readonly injectable: "yes" | "refused" | "no";
+  readonly injectable: "yes" | "refused" | "left-out" | "no";
+  /** Why the JobSet is left out. */
+  readonly why?: string;
 }
+
+/** Skip reasons of JobSets that are opted in and stay plain for good. */
+const LEFT_OUT: ReadonlySet<SkipReason> = new Set(["all-left-out", "has-its-own-agent"]);
 
 /** The webhook checks whether a named policy exists when the JobSet is applied again. */
 const anyPolicy = () => ({ kind: "found", policy: RESTART_EVERYTHING }) as const;
@@ -31,15 +37,18 @@ export function readPlainJobSet(raw: JsonObject, config: InjectionSettings): Pla
     config,
     policies: anyPolicy,
   });
-  const finished = readJobSet(raw).outcome !== "none";
-  const injectable = finished || outcome.kind === "skipped" ? "no" : outcome.kind === "refused" ? "refused" : "yes";
-  return { ...identity, injectable };
+  if (readJobSet(raw).outcome !== "none") return { ...identity, injectable: "no" };
+  if (outcome.kind === "skipped") {
+    if (!LEFT_OUT.has(outcome.reason)) return { ...identity, injectable: "no" };
+    return { ...identity, injectable: "left-out", why: outcome.warnings.map(findingText).join("; ") };
+  }
+  return { ...identity, injectable: outcome.kind === "refused" ? "refused" : "yes" };
 }
 
 export class NotInjected {
   readonly #record: (occurrence: Occurrence) => void;
   readonly #optedIn = new Set<string>();
-  /** JobSets that injection would accept or refuse, by UID. */
+  /** JobSets that injection would accept, refuse or leave out, by UID. */
   readonly #candidates = new Map<string, PlainJobSet>();
   readonly #warned = new Set<string>();
   #isLeading = false;
@@ -50,7 +59,9 @@ export class NotInjected {
 
   get count(): number {
     let count = 0;
-    for (const { namespace } of this.#candidates.values()) if (this.#optedIn.has(namespace)) count += 1;
+    for (const { namespace, injectable } of this.#candidates.values()) {
+      if (injectable !== "left-out" && this.#optedIn.has(namespace)) count += 1;
+    }
     return count;
   }
 
@@ -84,16 +95,19 @@ export class NotInjected {
   #warn(jobSet: PlainJobSet): void {
     if (!this.#isLeading || !this.#optedIn.has(jobSet.namespace) || this.#warned.has(jobSet.uid)) return;
     this.#warned.add(jobSet.uid);
+    if (jobSet.injectable === "left-out") {
+      this.#event(jobSet, "LeftOut", jobSet.why ?? "");
+      return;
+    }
     const remedy =
       jobSet.injectable === "yes"
         ? "delete the JobSet and apply it again"
         : "`reprise validate` explains why injection would refuse it now";
-    this.#record({
-      regarding: jobSetReference(jobSet),
-      type: "Warning",
-      reason: "NotInjected" satisfies EventReason,
-      action: "Inject",
-      note: `created without injection although opted in, so it cannot restart in place: ${remedy}`,
-    });
+    const note = `created without injection although opted in, so it cannot restart in place: ${remedy}`;
+    this.#event(jobSet, "NotInjected", note);
+  }
+
+  #event(jobSet: PlainJobSet, reason: EventReason, note: string): void {
+    this.#record({ regarding: jobSetReference(jobSet), type: "Warning", reason, action: "Inject", note });
   }
 }

@@ -13,6 +13,13 @@ export const EVENT_TEXTS = {
     type: "Warning",
     meaning: "The JobSet is opted in, but was created without injection. It does not restart in place.",
   },
+  LeftOut: {
+    on: "JobSet",
+    type: "Warning",
+    meaning:
+      "A replicatedJob cannot restart in place and stays plain, or the whole JobSet does. The note says why. " +
+      "The others restart in place.",
+  },
   RestartingInPlace: {
     on: "JobSet",
     type: "Warning",

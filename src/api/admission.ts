@@ -11,6 +11,10 @@ export type SkipReason =
   | "not-requested"
   | "no-replicated-jobs"
   | "managed-by-other"
+  /** The JobSet carries the agent of JobSet's own in-place restart. */
+  | "has-its-own-agent"
+  /** None of its replicatedJobs can restart in place. */
+  | "all-left-out"
   | "being-deleted"
   | "finished"
   | "created-without-injection"

@@ -30,8 +30,9 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
     byDefault: "not injected",
     example: '{"version":"0.1.0",…}',
     description:
-      "The record of the injection: version, inputs, additions, the restart budget and its source, the exit codes " +
-      "of a named policy, and the backoffLimits after which rules of failurePolicy apply. Do not edit it.",
+      "The record of the injection: version, inputs, additions, the restart budget and its source, the " +
+      "replicatedJobs that are left out, the exit codes of a named policy, and the backoffLimits after which rules " +
+      "of failurePolicy apply. Do not edit it.",
     section: "validation.md#updates",
   },
   replicatedJobs: {

@@ -123,6 +123,13 @@ const injection = z
       "Whether JobSets without the annotation `reprise.dev/inject` are injected in a labeled namespace. The label " +
         "of the namespace is already an opt-in.",
     ),
+    onUnsupported: choice(
+      ["leave", "refuse"],
+      "leave",
+      "What happens to a JobSet with a replicatedJob that cannot restart in place ([docs/validation.md]" +
+        "(validation.md#left-out)). `leave`: that replicatedJob stays plain, the others are injected, and the user " +
+        "gets a warning. `refuse`: the JobSet is refused. The default refuses nothing that JobSet accepts.",
+    ),
     agentImage: text(
       `reprise:${VERSION}`,
       "an image reference",

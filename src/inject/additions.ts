@@ -7,6 +7,7 @@ import type { Overwrites } from "./overwrites.ts";
 import { withAgentFirst } from "./parts/agent.ts";
 import { withJobFields, withPodFailureRules, withSlots } from "./parts/job.ts";
 import { type PodAdditions, withPodFields, withPodMetadata } from "./parts/pod.ts";
+import { withRetries } from "./parts/retries.ts";
 import { changeJob, changePod } from "./parts/template.ts";
 import { withTolerations } from "./parts/tolerations.ts";
 import { type WorkerAdditions, withWorkers } from "./parts/workers.ts";
@@ -17,6 +18,8 @@ export interface Additions {
   readonly podFailureRules: readonly JsonObject[];
   readonly pod: PodAdditions;
   readonly workers: WorkerAdditions;
+  /** Containers that keep the OnFailure of their Pod. */
+  readonly retried: ReadonlySet<string>;
   readonly tolerations: readonly JsonObject[];
 }
 
@@ -30,7 +33,8 @@ export function withAdditions(
     const slots = withSlots(withJobFields(job, additions.jobFields, index, overwrites));
     return changePod(withPodFailureRules(slots, additions.podFailureRules), (pod) =>
       withObject(withPodMetadata(pod, additions.pod), "spec", (podSpec) => {
-        const fields = withTolerations(withPodFields(podSpec, additions.pod), additions.tolerations);
+        const retrying = withRetries(podSpec, additions.retried);
+        const fields = withTolerations(withPodFields(retrying, additions.pod), additions.tolerations);
         const workers = withWorkers(fields, additions.workers, index, overwrites);
         return withAgentFirst(workers, additions.agent);
       }),

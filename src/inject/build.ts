@@ -3,12 +3,13 @@
 
 import { ANNOTATION, LABEL } from "../api/names.ts";
 import type { JsonObject } from "../json/types.ts";
-import { podFailureRules, workerRestartRule } from "../policy/compile.ts";
+import { podFailureRules, workerRestartRules } from "../policy/compile.ts";
 import type { Additions } from "./additions.ts";
 import type { Participant } from "./participation.ts";
 import { type AgentContext, agentFacts, buildAgent, findAgent, rebuildAgent } from "./parts/agent.ts";
-import { newJobFields } from "./parts/job.ts";
+import { jobFailureRules, newJobFields } from "./parts/job.ts";
 import { DEFAULT_CONTAINER } from "./parts/pod.ts";
+import { containersToRetry } from "./parts/retries.ts";
 import { tokenVolume } from "./parts/token.ts";
 import { nodeLossTolerations } from "./parts/tolerations.ts";
 import { epochVariable } from "./parts/workers.ts";
@@ -22,7 +23,6 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
     jobFields: newJobFields(),
     tokenVolume: tokenVolume(),
     labels: { [LABEL.injected]: "true" },
-    rule: workerRestartRule(inputs.policy),
     epochVariable: epochVariable(protocol),
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds),
   };
@@ -44,7 +44,12 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
         labels: shared.labels,
         annotations: { [DEFAULT_CONTAINER]: workers[0] ?? "", ...consented },
       },
-      workers: { names, rule: shared.rule, epochVariable: shared.epochVariable },
+      workers: {
+        rules: workerRestartRules(inputs.policy, jobFailureRules(template.job), workers),
+        epochVariable: shared.epochVariable,
+        logsAsMessage: names,
+      },
+      retried: containersToRetry(template.podSpec, names),
       tolerations: shared.tolerations,
     };
   };

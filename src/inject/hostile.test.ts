@@ -29,7 +29,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
   it("with ten thousand replicatedJobs is injected and updated", () => {
     const builder = jobSet();
     for (let index = 0; index < 10_000; index++)
-      builder.replicatedJob(`rj-${index}`, { pods: 1, job: { backoffLimit: 0 } });
+      builder.replicatedJob(`rj-${index}`, { pods: 1, job: { backoffLimitPerIndex: 0 } });
     const object = builder.build();
     const outcome = soon(() => create(object));
     expect(outcome.warnings).toHaveLength(1);
@@ -65,7 +65,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
       .annotation(ANNOTATION.status, '{"inputs":{"reprise.dev/fail-exit-codes":"41"}}')
       .replicatedJob("workers", { containers, job: { podFailurePolicy: { rules } } })
       .build();
-    expect(soon(() => injectionErrors(create(object)))[0]?.rule).toBe("rule-limit");
+    expect(soon(() => create(object)).warnings[0]?.rule).toBe("rule-limit");
   });
 
   it.each([
@@ -75,7 +75,7 @@ describe("hostile input", { timeout: 30_000 }, () => {
     const pod = { resources: "DEEP", securityContext: "DEEP", tolerations: "DEEP" };
     const builder = jobSet()
       .spec({ fieldOfTheFuture: "DEEP", network: "DEEP" })
-      .replicatedJob("workers", { pods: 1, job: { backoffLimit: "DEEP", completionMode: "DEEP" }, pod });
+      .replicatedJob("workers", { pods: 1, job: { backoffLimitPerIndex: "DEEP", podReplacementPolicy: "DEEP" }, pod });
     const object = withDeepValues(builder, open, close);
     const outcome = create(object);
     const live = injected(outcome);

@@ -108,9 +108,10 @@ describe("participation", () => {
     ]);
   });
 
-  it("rejects a replicatedJob without containers", () => {
-    const errors = injectionErrors(create(jobSet().replicatedJob("workers", { containers: [] }).build()));
-    expect(errors).toEqual([expect.objectContaining({ rule: "malformed", path: "spec.replicatedJobs[0]" })]);
+  it("leaves a replicatedJob without containers to the API server", () => {
+    const outcome = create(jobSet().replicatedJob("workers", { containers: [] }).build());
+    expect(outcome).toMatchObject({ kind: "skipped", reason: "all-left-out" });
+    expect(outcome.warnings).toEqual([expect.objectContaining({ rule: "malformed", path: "spec.replicatedJobs[0]" })]);
   });
 });
 

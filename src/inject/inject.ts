@@ -14,15 +14,12 @@ import { type Additions, withAdditions } from "./additions.ts";
 import { budgetOfNew } from "./budget.ts";
 import { additionsBuilder } from "./build.ts";
 import { type FindPolicy, readInputs } from "./inputs.ts";
+import { leftOutWarnings, recordedLeftOut, refusals } from "./left-out.ts";
 import { Overwrites } from "./overwrites.ts";
-import { checkWholeGroup, findParticipants, type Participant } from "./participation.ts";
-import { type AgentContext, checkAgentName } from "./parts/agent.ts";
+import { findUpstreamAgent } from "./own-agent.ts";
+import { checkWholeGroup, findParticipants, type Outsider } from "./participation.ts";
+import { type AgentContext, findAgent } from "./parts/agent.ts";
 import { checkRuleName, withFailJobSetRule } from "./parts/failure-policy.ts";
-import { checkPodFailureRules, checkSlots, checkSuccessPolicy } from "./parts/job.ts";
-import { checkOperatingSystem } from "./parts/pod.ts";
-import { readTemplate } from "./parts/template.ts";
-import { checkVolumeName } from "./parts/token.ts";
-import { checkRestartRules } from "./parts/workers.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { writtenBackoffLimits } from "./stored/backoff-limits.ts";
 import { isInjected } from "./stored/is-injected.ts";
@@ -85,7 +82,9 @@ function skipOnCreate({ object, namespace, config }: InjectionRequest): Injectio
   if (toggle !== "true" && config.default === "disabled") return skipped("not-requested");
   const managedBy = textAt(spec, "managedBy");
   if (managedBy !== undefined && managedBy !== JOBSET_CONTROLLER) return skipped("managed-by-other");
-  return listAt(spec, "replicatedJobs").length === 0 ? skipped("no-replicated-jobs") : undefined;
+  if (listAt(spec, "replicatedJobs").length === 0) return skipped("no-replicated-jobs");
+  const upstreamAgent = findUpstreamAgent(spec);
+  return upstreamAgent === undefined ? undefined : skipped("has-its-own-agent", [upstreamAgent]);
 }
 
 function skipped(reason: SkipReason, warnings: readonly Finding[] = []): InjectionOutcome {
@@ -107,20 +106,22 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const spec = record === undefined || sameInputs(recordedInputs(record), inputs) ? written : uninject(written, record);
   const context: AgentContext = { settings, inputs, protocol: protocolOf(spec) };
   const jobs = listAt(spec, "replicatedJobs");
-  const participants = findParticipants(jobs, inputs, errors);
-  if (errors.length === 0) errors.push(...checkWholeGroup(participants.length, jobs.length, context.protocol));
-  for (const participant of participants) errors.push(...checkTemplate(participant, context));
+  const { participants, outsiders } = findParticipants(jobs, inputs, errors);
+  const chosen = participants.length + outsiders.length;
+  if (errors.length === 0) errors.push(...checkWholeGroup(chosen, jobs.length, context.protocol));
+  errors.push(...refusals(settings.onUnsupported === "refuse" ? outsiders : outsiders.filter(hasAgent)));
   const failsJobSet = inputs.policy.fail.length > 0;
   if (failsJobSet) errors.push(...toFindings(checkRuleName(spec)));
   if (errors.length > 0) return { kind: "refused", errors, warnings: [] };
+  // JobSet's own controller restarts all Pods of the JobSet or none.
+  if (participants.length === 0 || (context.protocol === "jobset" && outsiders.length > 0)) {
+    return skipped("all-left-out", leftOutWarnings(outsiders, "JobSet"));
+  }
 
   const overwrites = new Overwrites();
   const build = additionsBuilder(context);
   const additions = new Map(participants.map((each) => [each.index, build(each)]));
   const templates = withTemplates(spec, additions, overwrites);
-  errors.push(...participants.flatMap(({ index }) => checkLimits(templates, index)));
-  if (errors.length > 0) return { kind: "refused", errors, warnings: overwrites.warnings() };
-
   const targets = participants.length === jobs.length ? [] : participants.map(({ template }) => template.name);
   const injected = failsJobSet ? withFailJobSetRule(templates, failJobSetRule(targets)) : templates;
   const { agentImage, imagePullSecrets } = settings;
@@ -132,12 +133,18 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const status = writeRecord(
     { protocol, agentImage, imagePullSecrets, budget: budget?.budget, inputs: inputs.texts, exitCodes, backoffLimits },
     participants.length,
+    recordedLeftOut(outsiders),
   );
   return {
     kind: "injected",
     object: withInjectionMetadata(injected === written ? object : { ...object, spec: injected }, status),
-    warnings: [...overwrites.warnings(), ...(budget?.warnings ?? [])],
+    warnings: [...leftOutWarnings(outsiders, "replicatedJob"), ...overwrites.warnings(), ...(budget?.warnings ?? [])],
   };
+}
+
+/** An agent of reprise in a Pod that is left out would wait for a group that does not include it. */
+function hasAgent({ participant }: Outsider): boolean {
+  return participant !== undefined && findAgent(participant.template.podSpec) !== undefined;
 }
 
 function withTemplates(
@@ -151,24 +158,6 @@ function withTemplates(
       return own === undefined || !isObject(job) ? job : withAdditions(job, own, index, overwrites);
     }),
   );
-}
-
-function checkTemplate({ index, template, workers }: Participant, { inputs }: AgentContext): readonly Finding[] {
-  const { job, podSpec } = template;
-  return [
-    checkAgentName(podSpec, index),
-    checkVolumeName(podSpec, index),
-    checkOperatingSystem(podSpec, index),
-    checkSlots(job, index),
-    checkSuccessPolicy(job, index),
-    checkPodFailureRules(job, index, inputs.policy.fail.length > 0 ? workers.length : 0),
-  ].flatMap(toFindings);
-}
-
-function checkLimits(spec: JsonObject, index: number): readonly Finding[] {
-  const template = readTemplate(listAt(spec, "replicatedJobs")[index]);
-  if (template === undefined) return [];
-  return [...checkRestartRules(template.podSpec, index), ...toFindings(checkPodFailureRules(template.job, index, 0))];
 }
 
 function toFindings(finding: Finding | undefined): readonly Finding[] {

@@ -4,10 +4,13 @@ import { ANNOTATION } from "../api/names.ts";
 import { suggestion } from "../api/nearest.ts";
 import type { Protocol } from "../api/protocol.ts";
 import { quoted } from "../json/brief.ts";
+import { isObject, textAt } from "../json/edit.ts";
 import type { Json } from "../json/types.ts";
 import type { Inputs } from "./inputs.ts";
 import { findAgent } from "./parts/agent.ts";
 import { containerNames, podPath, readTemplate, type Template } from "./parts/template.ts";
+import type { Unsupported } from "./parts/unsupported.ts";
+import { unsupportedBy } from "./supported.ts";
 
 export interface Participant {
   /** Position in spec.replicatedJobs. */
@@ -17,24 +20,34 @@ export interface Participant {
   readonly workers: readonly string[];
 }
 
+/** A replicatedJob that should take part and cannot restart in place. */
+export interface Outsider {
+  readonly name: string;
+  readonly problem: Unsupported;
+  /** Undefined if its template is malformed. */
+  readonly participant?: Participant;
+}
+
+interface Participation {
+  readonly participants: readonly Participant[];
+  readonly outsiders: readonly Outsider[];
+}
+
 /** Unknown names that are reported. A longer list does not help anyone. */
 const MAX_UNKNOWN = 5;
 
-export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participant[] {
+export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs, errors: Finding[]): Participation {
   const { replicatedJobs: chosen, workerContainers: containers } = inputs;
   const participants: Participant[] = [];
+  const outsiders: Outsider[] = [];
   const jobNames = new Set<string>();
   const containersSeen = new Set<string>();
   for (const [index, item] of replicatedJobs.entries()) {
     const template = readTemplate(item);
     if (template === undefined) {
-      errors.push({
-        rule: "malformed",
-        path: `spec.replicatedJobs[${index}]`,
-        message:
-          "must have a name and, at template.spec.template.spec, containers with names; " +
-          "initContainers and volumes must be lists if they are set",
-      });
+      const name = textAt(isObject(item) ? item : undefined, "name") ?? "";
+      jobNames.add(name);
+      if (chosen?.has(name) !== false) outsiders.push({ name, problem: malformed(index) });
       continue;
     }
     jobNames.add(template.name);
@@ -44,12 +57,27 @@ export function findParticipants(replicatedJobs: readonly Json[], inputs: Inputs
     }
     for (const name of containers === undefined ? [] : containerNames(template)) containersSeen.add(name);
     const workers = workersOf(template, containers);
-    if (workers.length > 0) participants.push({ index, template, workers });
-    else errors.push(missingWorker(index, template));
+    if (workers.length === 0) {
+      errors.push(missingWorker(index, template));
+      continue;
+    }
+    const participant = { index, template, workers };
+    const problem = unsupportedBy(template, index, workers, inputs);
+    if (problem === undefined) participants.push(participant);
+    else outsiders.push({ name: template.name, problem, participant });
   }
   errors.push(...unknown(ANNOTATION.replicatedJobs, "replicatedJob", chosen ?? [], jobNames));
   errors.push(...unknown(ANNOTATION.workerContainers, "container", containers ?? [], containersSeen));
-  return participants;
+  return { participants, outsiders };
+}
+
+function malformed(index: number): Unsupported {
+  return {
+    rule: "malformed",
+    path: `spec.replicatedJobs[${index}]`,
+    problem: "has no name, or no containers with names at template.spec.template.spec",
+    fix: "add them, and write initContainers and volumes as lists",
+  };
 }
 
 /** JobSet's own controller waits for every Pod of the JobSet to report an attempt, and its webhook checks every Job. */

@@ -125,6 +125,32 @@ describe("a copy of an injected JobSet", () => {
     expect(result).toEqual(fresh);
   });
 
+  it("with another podFailurePolicy gets the rule of that one, and not the old", () => {
+    const failing = (values: number[]) =>
+      jobSet().replicatedJob("workers", {
+        pods: 2,
+        job: { podFailurePolicy: { rules: [{ action: "FailJob", onExitCodes: { operator: "In", values } }] } },
+      });
+    const copy = injected(create(failing([3]).build()));
+    const path = [
+      "spec",
+      "replicatedJobs",
+      0,
+      "template",
+      "spec",
+      "podFailurePolicy",
+      "rules",
+      0,
+      "onExitCodes",
+      "values",
+    ];
+    const again = injected(create(changed(copy, path, [5])));
+    expect(at(again, ...POD_SPEC, "containers")).toEqual(
+      at(injected(create(failing([5]).build())), ...POD_SPEC, "containers"),
+    );
+    expect(injected(create(again))).toBe(again);
+  });
+
   it("with other inputs can be sent again", () => {
     const copy = injected(create(plain().build()));
     const edited = changed(copy, ["metadata", "annotations", ANNOTATION.failExitCodes], "50");

@@ -3,6 +3,8 @@
 export interface InjectionSettings {
   /** Whether a JobSet without the annotation reprise.dev/inject is injected. */
   readonly default: "enabled" | "disabled";
+  /** What happens to a replicatedJob that cannot restart in place. */
+  readonly onUnsupported: "leave" | "refuse";
   readonly agentImage: string;
   readonly agentPullPolicy: "IfNotPresent" | "Always" | "Never";
   /** Names of Secrets, added to the imagePullSecrets of each Pod. */

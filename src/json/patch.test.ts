@@ -35,6 +35,16 @@ describe("a patch", () => {
         { op: "remove", path: "/a/1" },
       ],
     ],
+    [
+      "puts an item in front of named ones that change",
+      { a: [{ name: "x", b: 1 }, { name: "y" }] },
+      { a: [{ name: "new" }, { name: "x", b: 2 }, { name: "y", c: 3 }] },
+      [
+        { op: "add", path: "/a/0", value: { name: "new" } },
+        { op: "replace", path: "/a/1/b", value: 2 },
+        { op: "add", path: "/a/2/c", value: 3 },
+      ],
+    ],
     ["goes into an item", { a: [{ b: 1 }, 2] }, { a: [{ b: 2 }, 2] }, [{ op: "replace", path: "/a/0/b", value: 2 }]],
   ])("%s", (_case, before, after, patch) => {
     expect(createPatch(before, after)).toEqual(patch);
@@ -46,7 +56,11 @@ describe("a patch", () => {
       .replicatedJob("workers", { initContainers: [container("a"), container("b")], containers: [container("train")] })
       .build();
     const patch = createPatch(object, injected(create(object)));
-    expect(patch.filter(({ path }) => path.includes("initContainers"))).toHaveLength(1);
+    expect(patch.map(({ path }) => path).filter((path) => path.includes("initContainers"))).toEqual([
+      expect.stringMatching(/initContainers\/0$/),
+      expect.stringMatching(/initContainers\/1\/restartPolicy$/),
+      expect.stringMatching(/initContainers\/2\/restartPolicy$/),
+    ]);
     expect(applied(object, patch)).toEqual(injected(create(object)));
   });
 
@@ -60,7 +74,7 @@ describe("a patch", () => {
   });
 
   it("turns any object into any other", () => {
-    const key = fc.constantFrom("a", "b", "a/b", "~", "", "constructor");
+    const key = fc.constantFrom("a", "b", "a/b", "~", "", "constructor", "name");
     const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
       tree: fc.oneof(
         { depthSize: "small", withCrossShrink: true },

@@ -43,8 +43,8 @@ function compareMaps(before: JsonObject, after: JsonObject, path: string, depth:
 }
 
 /**
- * Skips the items that both lists share at the start and at the end, compares the rest in pairs, and adds or removes
- * what remains. An agent in front of ten initContainers is then one operation instead of eleven.
+ * Skips the items that both lists share at the start and at the end, and compares the rest: items with names by their
+ * names, others in pairs. An agent in front of ten initContainers is then one operation instead of eleven.
  */
 function compareLists(
   before: readonly Json[],
@@ -59,6 +59,11 @@ function compareLists(
   let tail = 0;
   while (tail < shorter - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
   const [oldEnd, newEnd] = [before.length - tail, after.length - tail];
+  const kept = keptNames(before.slice(head, oldEnd), after.slice(head, newEnd));
+  if (kept !== undefined) {
+    compareNamed(after, kept, [head, newEnd], path, depth, into);
+    return;
+  }
   const paired = Math.min(oldEnd, newEnd);
   for (let index = head; index < paired; index++) {
     const [old, now] = [before[index], after[index]];
@@ -70,6 +75,52 @@ function compareLists(
     const value = after[index];
     if (value !== undefined) into.push({ op: "add", path: `${path}/${index}`, value });
   }
+}
+
+/**
+ * The items of `before` by name, if every item has a name of its own and none is removed or moved: injection only adds
+ * items and changes others. Undefined otherwise.
+ */
+function keptNames(before: readonly Json[], after: readonly Json[]): ReadonlyMap<string, Json> | undefined {
+  if (before.length === 0 || before.length >= after.length) return undefined;
+  const [old, now] = [byName(before), byName(after)];
+  if (old === undefined || now === undefined) return undefined;
+  const names = [...now.keys()].filter((name) => old.has(name));
+  return names.length === old.size && [...old.keys()].every((name, index) => names[index] === name) ? old : undefined;
+}
+
+/** Undefined if an item has no name, or a name that another one has. */
+function byName(items: readonly Json[]): ReadonlyMap<string, Json> | undefined {
+  const named = new Map<string, Json>();
+  for (const item of items) {
+    const name = nameOf(item);
+    if (name === undefined || named.has(name)) return undefined;
+    named.set(name, item);
+  }
+  return named;
+}
+
+function compareNamed(
+  after: readonly Json[],
+  kept: ReadonlyMap<string, Json>,
+  [start, end]: readonly [number, number],
+  path: string,
+  depth: number,
+  into: PatchOperation[],
+): void {
+  // From the start, so that each index is valid when its operation is applied.
+  for (let index = start; index < end; index++) {
+    const now = after[index];
+    if (now === undefined) continue;
+    const old = kept.get(nameOf(now) ?? "");
+    if (old === undefined) into.push({ op: "add", path: `${path}/${index}`, value: now });
+    else compare(old, now, `${path}/${index}`, depth + 1, into);
+  }
+}
+
+function nameOf(item: Json): string | undefined {
+  const name = isObject(item) && Object.hasOwn(item, "name") ? item["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
 function pointerToken(key: string): string {

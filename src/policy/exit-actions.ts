@@ -1,5 +1,5 @@
-// What the kubelet does when a container exits: the first restartPolicyRule that matches the code decides (KEP-5307).
-// Pure.
+// What Kubernetes does when a container exits. The kubelet asks restartPolicyRules (KEP-5307), and the Job controller
+// asks podFailurePolicy about a failed Pod. In both the first rule that matches decides. Pure.
 import { asList, asMap, asText } from "../json/fields.ts";
 
 /** Every exit code except 0. */
@@ -14,6 +14,24 @@ export function exitActions(restartPolicyRules: readonly unknown[]): ExitActions
     matches: codeMatcher(rule["exitCodes"]),
   }));
   return (code) => rules.find(({ matches }) => matches(code))?.action;
+}
+
+interface PodFailureRule {
+  readonly action: string | undefined;
+  /** Position in the policy. */
+  readonly index: number;
+}
+
+/** The first rule of a podFailurePolicy that matches an exit code of the container. */
+export function podFailureRuleFor(
+  rules: readonly unknown[],
+  container: string | undefined,
+): (code: number) => PodFailureRule | undefined {
+  const own = rules.map(asMap).flatMap(({ action, onExitCodes }, index) => {
+    const name = asMap(onExitCodes)["containerName"] ?? container;
+    return name === container ? [{ action: asText(action), index, matches: codeMatcher(onExitCodes) }] : [];
+  });
+  return (code) => own.find(({ matches }) => matches(code));
 }
 
 /** Matches the codes of `exitCodes` or `onExitCodes`. Without an operator neither matches anything. */

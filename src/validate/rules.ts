@@ -1,6 +1,7 @@
 // All rules, in the order of `--explain` and docs/validation.md: first the user's own input, then what must be intact
 // after the last webhook has run.
 import type { Rule } from "./rule.ts";
+import { activeDeadline } from "./rules/active-deadline.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
 import { agentGate } from "./rules/agent-gate.ts";
@@ -9,6 +10,7 @@ import { agentRestartRule } from "./rules/agent-restart-rule.ts";
 import { agentToken } from "./rules/agent-token.ts";
 import { escalateAfter } from "./rules/escalate-after.ts";
 import { failCodesCompiled } from "./rules/fail-codes-compiled.ts";
+import { failedIndexes } from "./rules/failed-indexes.ts";
 import { failureRules } from "./rules/failure-rules.ts";
 import { forceDelete } from "./rules/force-delete.ts";
 import { injected } from "./rules/injected.ts";
@@ -30,10 +32,12 @@ import {
 import { injectionMetadata } from "./rules/injection-metadata.ts";
 import { jobFields } from "./rules/job-fields.ts";
 import { keepSharedMemory } from "./rules/keep-shared-memory.ts";
+import { livenessProbe } from "./rules/liveness-probe.ts";
 import { maxRestarts } from "./rules/max-restarts.ts";
 import { misplacedKeys } from "./rules/misplaced-keys.ts";
 import { onPartialSuccess } from "./rules/on-partial-success.ts";
 import { ownRestartRules } from "./rules/own-restart-rules.ts";
+import { gcsFuse, pathways, serviceMesh } from "./rules/partners.ts";
 import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
@@ -70,6 +74,12 @@ export const RULES: readonly Rule[] = [
   ownRestartRules,
   podFailurePolicy,
   failureRules,
+  activeDeadline,
+  failedIndexes,
+  livenessProbe,
+  gcsFuse,
+  pathways,
+  serviceMesh,
   upstreamProtocol,
   injected,
   agentFirst,

@@ -56,10 +56,7 @@ export function readSubject(request: InjectionRequest): Subject {
     isInjected: isInjected(spec),
     budget: budgetOf(object, outcome),
     inputs,
-    participants: findParticipants(listAt(spec, "replicatedJobs"), inputs, []).map((each) => ({
-      ...each,
-      agent: findAgent(each.template.podSpec),
-    })),
+    participants: membersOf(spec, inputs),
   };
 }
 
@@ -67,6 +64,17 @@ function budgetOf(object: JsonObject, outcome: InjectionOutcome): Budget | undef
   const written = budgetInForce(readJobSet(object));
   if (written.from === "annotation" || isInjected(objectAt(object, "spec") ?? {})) return written;
   return outcome.kind === "injected" ? budgetInForce(readJobSet(outcome.object)) : undefined;
+}
+
+/** Those that are left out have no agent. One that has an agent and cannot restart in place must not pass. */
+function membersOf(spec: JsonObject, inputs: Inputs): Member[] {
+  const { participants, outsiders } = findParticipants(listAt(spec, "replicatedJobs"), inputs, []);
+  const unable = outsiders.flatMap(({ participant }) => participant ?? []).map(withAgent);
+  return [...participants.map(withAgent), ...unable.filter(({ agent }) => agent !== undefined)];
+}
+
+function withAgent(participant: Participant): Member {
+  return { ...participant, agent: findAgent(participant.template.podSpec) };
 }
 
 /** On UPDATE only the stored object counts: changing the toggle later does not undo the injection. */

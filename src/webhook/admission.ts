@@ -130,10 +130,17 @@ function skip(request: AdmissionRequest, reason: SkipReason, warnings: readonly 
   };
 }
 
+/** The namespace asked for injection, and the JobSet itself said nothing against it. */
+const UNEXPECTED_SKIPS: ReadonlySet<SkipReason> = new Set([
+  "kubernetes-too-old",
+  "jobset-prunes-fields",
+  "has-its-own-agent",
+  "all-left-out",
+]);
+
 /** Logged at info: what has an effect for the user. The rest would be a line for every apply of every JobSet. */
 function hasEffect(outcome: Outcome): boolean {
-  if (outcome.outcome === "skipped")
-    return outcome.reason === "kubernetes-too-old" || outcome.reason === "jobset-prunes-fields";
+  if (outcome.outcome === "skipped") return UNEXPECTED_SKIPS.has(outcome.reason);
   return outcome.outcome === "injected" || outcome.outcome === "refused";
 }
 

@@ -31,6 +31,8 @@ const SKIP_REASONS: Readonly<Record<SkipReason, true>> = {
   "not-requested": true,
   "no-replicated-jobs": true,
   "managed-by-other": true,
+  "has-its-own-agent": true,
+  "all-left-out": true,
   "being-deleted": true,
   finished: true,
   "created-without-injection": true,

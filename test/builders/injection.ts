@@ -9,12 +9,16 @@ import { createPolicyLookup, type PolicyLookup } from "../../src/policy/lookup.t
 
 export const settings: InjectionSettings = {
   default: "enabled",
+  onUnsupported: "leave",
   agentImage: "registry.example/reprise:test",
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],
   agentResources: { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" },
   restartExitCode: 88,
 };
+
+/** An operator who wants JobSets refused that cannot restart in place. */
+export const refusing: InjectionSettings = { ...settings, onUnsupported: "refuse" };
 
 /** The policies of the default config. */
 export const policies: PolicyLookup = createPolicyLookup({ configured: defaultConfig.failurePolicies });

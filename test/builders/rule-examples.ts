@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Finding, RuleResult } from "../../src/api/admission.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
+import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";
 import type { Rule } from "../../src/validate/rule.ts";
 import { validate } from "../../src/validate/validate.ts";
@@ -66,22 +67,26 @@ export interface RuleExamples {
   readonly ignores: readonly [what: string, object: JsonObject];
 }
 
-export function describeRule(rule: Rule, { accepts, reports, ignores }: RuleExamples): void {
+export function describeRule(
+  rule: Rule,
+  { accepts, reports, ignores }: RuleExamples,
+  config: InjectionSettings = settings,
+): void {
   describe(`rule ${rule.name}`, () => {
     it(`accepts ${accepts[0]}`, () => {
-      expect(resultOf(rule, accepts[1])).toMatchObject({ verdict: "pass" });
+      expect(resultOf(rule, accepts[1], config)).toMatchObject({ verdict: "pass" });
     });
 
     const [what, object, path, message] = reports;
     it(`reports ${what}`, () => {
-      expect(resultOf(rule, object)).toMatchObject({
+      expect(resultOf(rule, object, config)).toMatchObject({
         verdict: rule.severity,
         findings: [{ rule: rule.name, path, message: expect.stringMatching(message) }],
       });
     });
 
     it(`does not apply to ${ignores[0]}`, () => {
-      expect(resultOf(rule, ignores[1])).toMatchObject({ verdict: "not-applicable" });
+      expect(resultOf(rule, ignores[1], config)).toMatchObject({ verdict: "not-applicable" });
     });
   });
 }
@@ -91,7 +96,7 @@ export function findingsOf(rule: Rule, object: JsonObject): readonly Finding[] {
   return result !== undefined && "findings" in result ? result.findings : [];
 }
 
-function resultOf(rule: Rule, object: JsonObject): RuleResult | undefined {
-  const { results } = validate({ operation: "CREATE", namespace: "default", object, config: settings });
+function resultOf(rule: Rule, object: JsonObject, config = settings): RuleResult | undefined {
+  const { results } = validate({ operation: "CREATE", namespace: "default", object, config });
   return results.find((result) => result.rule === rule.name);
 }

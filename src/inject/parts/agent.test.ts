@@ -5,6 +5,7 @@ import {
   injected,
   injectionErrors,
   POD_SPEC,
+  refusing,
   settings,
   templateOf,
 } from "../../../test/builders/injection.ts";
@@ -118,8 +119,8 @@ describe("the agent", () => {
   it.each([
     ["containers", { containers: [container("train"), container(AGENT.container)] }],
     ["initContainers", { initContainers: [container(AGENT.container)] }],
-  ])("rejects a JobSet whose %s use the reserved name", (list, parts) => {
-    const errors = injectionErrors(create(jobSet().replicatedJob("workers", parts).build()));
+  ])("is not added to a Pod whose %s use its name", (list, parts) => {
+    const errors = injectionErrors(create(jobSet().replicatedJob("workers", parts).build(), refusing));
     expect(errors).toEqual([
       expect.objectContaining({
         rule: "agent-name",
@@ -129,14 +130,14 @@ describe("the agent", () => {
     ]);
   });
 
-  it("rejects a JobSet with a volume of the reserved name", () => {
+  it("is not added to a Pod with a volume of the reserved name", () => {
     const object = jobSet().replicatedJob("workers", { pod: { volumes: [{ name: AGENT.tokenVolume, emptyDir: {} }] } });
-    expect(injectionErrors(create(object.build()))[0]?.path).toMatch(/volumes\[0\]\.name$/);
+    expect(injectionErrors(create(object.build(), refusing))[0]?.path).toMatch(/volumes\[0\]\.name$/);
   });
 
-  it("rejects a Windows Pod", () => {
+  it("is not added to a Windows Pod", () => {
     const object = jobSet().replicatedJob("workers", { pod: { os: { name: "windows" } } });
-    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("linux-only");
+    expect(injectionErrors(create(object.build(), refusing))[0]?.rule).toBe("linux-only");
   });
 });
 

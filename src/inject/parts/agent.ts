@@ -1,6 +1,5 @@
 // The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when
 // the barrier lifts. Until then the kubelet starts no other container. Pure.
-import type { Finding } from "../../api/admission.ts";
 import { isAgentContainer } from "../../api/agent-container.ts";
 import { AGENT, AGENT_ENV, JOBSET } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
@@ -22,6 +21,7 @@ import {
 } from "./shared-memory.ts";
 import { podPath, type Template } from "./template.ts";
 import { tokenMount } from "./token.ts";
+import type { Unsupported } from "./unsupported.ts";
 import { isAgentName } from "./user-containers.ts";
 
 export interface AgentContext {
@@ -153,7 +153,7 @@ export function withAgentFirst(podSpec: JsonObject, agent: JsonObject): JsonObje
   });
 }
 
-export function checkAgentName(podSpec: JsonObject, index: number): Finding | undefined {
+export function checkAgentName(podSpec: JsonObject, index: number): Unsupported | undefined {
   const taken = (["containers", "initContainers"] as const).find((key) => {
     const holder = named(listAt(podSpec, key), AGENT.container);
     return holder !== undefined && !(key === "initContainers" && isAgentContainer(holder));
@@ -162,6 +162,7 @@ export function checkAgentName(podSpec: JsonObject, index: number): Finding | un
   return {
     rule: "agent-name",
     path: `${podPath(index)}.${taken}`,
-    message: `"${AGENT.container}" is reserved for the injected agent; rename your container`,
+    problem: `"${AGENT.container}" is reserved for the injected agent`,
+    fix: "rename your container",
   };
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { create, injected, injectionErrors, templateOf, warningTexts } from "../../../test/builders/injection.ts";
+import {
+  create,
+  injected,
+  injectionErrors,
+  refusing,
+  templateOf,
+  warningTexts,
+} from "../../../test/builders/injection.ts";
 import { container, jobSet } from "../../../test/builders/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
@@ -22,9 +29,7 @@ describe("the Job", () => {
   });
 
   it.each<[JsonObject, string]>([
-    [{ backoffLimit: 0 }, "backoffLimit: 0 was replaced by 2147483647"],
     [{ backoffLimitPerIndex: 3 }, "backoffLimitPerIndex: 3 was replaced by 2147483647"],
-    [{ completionMode: "NonIndexed" }, 'completionMode: "NonIndexed" was replaced by "Indexed"'],
     [
       { podReplacementPolicy: "TerminatingOrFailed" },
       'podReplacementPolicy: "TerminatingOrFailed" was replaced by "Failed"',
@@ -37,13 +42,17 @@ describe("the Job", () => {
 
   it("warns once about a field that it overwrote many times", () => {
     const builder = jobSet();
-    for (const name of ["a", "b", "c"]) builder.replicatedJob(name, { pods: 1, job: { backoffLimit: 0 } });
+    for (const name of ["a", "b", "c"]) builder.replicatedJob(name, { pods: 1, job: { backoffLimitPerIndex: 0 } });
     expect(warningTexts(create(builder.build()))).toEqual([expect.stringMatching(/\(and 2 more like it\)$/)]);
   });
 
-  it("does not warn about correct values, or about JobSet's default OnFailure", () => {
+  it.each<[JsonObject]>([
+    [{ backoffLimit: MAX_INT32, completionMode: "Indexed" }],
+    [{ backoffLimit: 0 }],
+    [{ completionMode: "NonIndexed" }],
+  ])("does not warn about %j and JobSet's default OnFailure, because nothing is lost", (job) => {
     const object = jobSet().replicatedJob("workers", {
-      job: { backoffLimit: MAX_INT32, completionMode: "Indexed" },
+      job,
       pod: { restartPolicy: "OnFailure" },
     });
     const outcome = create(object.build());
@@ -64,9 +73,9 @@ describe("the Job", () => {
   it.each<[JsonObject, string]>([
     [{ completions: 4 }, "parallelism is not set, which means 1"],
     [{ completions: 4, parallelism: 2 }, "4 completions, but parallelism is 2"],
-  ])("rejects %j, because a guess would change how many Pods run", (job, text) => {
-    const errors = injectionErrors(create(jobSet().replicatedJob("workers", { job }).build()));
-    expect(errors).toEqual([
+  ])("does not complete %j, because a guess would change how many Pods run", (job, text) => {
+    const outcome = create(jobSet().replicatedJob("workers", { job }).build());
+    expect(outcome.warnings).toEqual([
       expect.objectContaining({
         path: "spec.replicatedJobs[0].template.spec.completions",
         message: expect.stringContaining(text),
@@ -96,13 +105,13 @@ describe("the failure policy", () => {
     expect(templateOf(injected(create(object.build()))).job["podFailurePolicy"]).toEqual({ rules: [IGNORE, own] });
   });
 
-  it("rejects more than 20 rules", () => {
+  it("cannot have more than 20 rules", () => {
     const rules = Array.from({ length: 20 }, (_, index) => ({
       action: "Count",
       onExitCodes: { operator: "In", values: [index + 1] },
     }));
     const object = jobSet().replicatedJob("workers", { job: { podFailurePolicy: { rules } } });
-    expect(injectionErrors(create(object.build()))).toEqual([
+    expect(injectionErrors(create(object.build(), refusing))).toEqual([
       expect.objectContaining({
         rule: "rule-limit",
         path: "spec.replicatedJobs[0].template.spec.podFailurePolicy.rules",
@@ -110,10 +119,10 @@ describe("the failure policy", () => {
     ]);
   });
 
-  it("rejects more workers than it can have rules for", () => {
+  it("cannot have rules for more than 19 workers", () => {
     const containers = Array.from({ length: 20 }, (_, index) => container(`c${index}`));
     const object = jobSet().annotation(ANNOTATION.failExitCodes, "42").replicatedJob("workers", { containers });
-    expect(injectionErrors(create(object.build()))[0]?.rule).toBe("rule-limit");
+    expect(injectionErrors(create(object.build(), refusing))[0]?.rule).toBe("rule-limit");
   });
 
   it("fails the JobSet on a fail code, after the user's own rules", () => {

@@ -1,6 +1,5 @@
 // The fields of the Job that decide when a lost Pod is replaced, and how many Pods run. Pure.
-import type { Finding } from "../../api/admission.ts";
-import { ANNOTATION, MAX_INT32 } from "../../api/names.ts";
+import { MAX_INT32 } from "../../api/names.ts";
 import {
   isAbsent,
   listAt,
@@ -15,21 +14,23 @@ import type { Json, JsonObject } from "../../json/types.ts";
 import { MAX_POD_FAILURE_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
 import { jobPath } from "./template.ts";
+import type { Unsupported } from "./unsupported.ts";
 
-/** Fields that injection overwrites: with other values the group cannot restart in place. */
-const FORCED: readonly { readonly field: string; readonly value: Json; readonly reason: string }[] = [
-  {
-    field: "backoffLimit",
-    value: MAX_INT32,
-    reason: "failures count against the restart budget of the JobSet, not of each Job (reprise.dev/max-restarts)",
-  },
+/**
+ * Fields that injection overwrites: with other values the group cannot restart in place. Those with a reason give a
+ * warning, because the user loses something.
+ */
+const FORCED: readonly { readonly field: string; readonly value: Json; readonly reason?: string }[] = [
+  // The budget of the group allows at least as many failures as the user's value.
+  { field: "backoffLimit", value: MAX_INT32 },
   {
     // The Job controller then delays replacements (10 s, 20 s, 40 s ...) per index instead of per Job.
     field: "backoffLimitPerIndex",
     value: MAX_INT32,
     reason: "failures count against the restart budget of the JobSet, not of each index (reprise.dev/max-restarts)",
   },
-  { field: "completionMode", value: "Indexed", reason: "every Pod of a group needs its own slot" },
+  // With as many completions as Pods, an Indexed Job succeeds exactly when a NonIndexed one does.
+  { field: "completionMode", value: "Indexed" },
   {
     field: "podReplacementPolicy",
     value: "Failed",
@@ -59,7 +60,7 @@ export function withJobFields(job: JsonObject, fields: JsonObject, index: number
     if (value === undefined) continue;
     const written = job[field];
     changed = withField(changed, field, value);
-    if (!isAbsent(written) && written !== value) {
+    if (reason !== undefined && !isAbsent(written) && written !== value) {
       overwrites.note(field, `${jobPath(index)}.${field}`, written, value, reason);
     }
   }
@@ -69,7 +70,7 @@ export function withJobFields(job: JsonObject, fields: JsonObject, index: number
 /**
  * All Pods of a group run at the same time, so completions equals parallelism. If only one is set, the other is set to
  * the same value only where that keeps the meaning: without parallelism, four completions run one after the other.
- * That case, like two different values, is an error: overwriting one would change how many Pods run.
+ * That case, like two different values, is left alone: overwriting one would change how many Pods run.
  */
 export function withSlots(job: JsonObject): JsonObject {
   const { completions, parallelism } = job;
@@ -80,7 +81,7 @@ export function withSlots(job: JsonObject): JsonObject {
   return withDefault(job, "completions", parallelism);
 }
 
-export function checkSlots(job: JsonObject, index: number): Finding | undefined {
+export function checkSlots(job: JsonObject, index: number): Unsupported | undefined {
   const { completions, parallelism } = withSlots(job);
   if (typeof completions !== "number") return undefined;
   const atOnce = isAbsent(parallelism) ? 1 : parallelism;
@@ -91,7 +92,8 @@ export function checkSlots(job: JsonObject, index: number): Finding | undefined 
   return {
     rule: "completions",
     path: `${jobPath(index)}.completions`,
-    message: `${found}; all Pods of a group run at the same time: set both to the number of Pods`,
+    problem: `${found}, and all Pods of a group run at the same time`,
+    fix: "set both to the number of Pods",
   };
 }
 
@@ -99,15 +101,19 @@ export function checkSlots(job: JsonObject, index: number): Finding | undefined 
  * With a success policy, a Job deletes its other Pods as soon as some have succeeded, and reports the reason only
  * afterwards. The group would take them for lost Pods and restart, or fail, because it succeeded.
  */
-export function checkSuccessPolicy({ successPolicy }: JsonObject, index: number): Finding | undefined {
+export function checkSuccessPolicy({ successPolicy }: JsonObject, index: number): Unsupported | undefined {
   if (isAbsent(successPolicy)) return undefined;
   return {
     rule: "success-policy",
     path: `${jobPath(index)}.successPolicy`,
-    message:
-      "deletes running Pods of the group, which looks like a failure; remove it and let every Pod exit with 0, " +
-      `or exclude this replicatedJob with ${ANNOTATION.replicatedJobs}`,
+    problem: "deletes running Pods of the group, which looks like a failure",
+    fix: "remove it and let every Pod exit with 0",
   };
+}
+
+/** The rules of the Job's podFailurePolicy. In an injected Job the injected ones stand behind the user's. */
+export function jobFailureRules(job: JsonObject): readonly Json[] {
+  return listAt(objectAt(job, "podFailurePolicy"), "rules");
 }
 
 /** The user's own rules come first. */
@@ -118,16 +124,26 @@ export function withPodFailureRules(job: JsonObject, rules: readonly JsonObject[
   );
 }
 
-/** Called before the merge with the least number of rules to add, which bounds its work, and after it with 0. */
-export function checkPodFailureRules(job: JsonObject, index: number, toCome: number): Finding | undefined {
-  const written = listAt(objectAt(job, "podFailurePolicy"), "rules").length;
-  const count = Math.max(written, toCome + 1);
+/** The user's rules and the injected ones together must fit the limit. */
+export function checkPodFailureRules(
+  job: JsonObject,
+  index: number,
+  injected: readonly JsonObject[],
+): Unsupported | undefined {
+  const count = ruleCount(jobFailureRules(job), injected);
   if (count <= MAX_POD_FAILURE_RULES) return undefined;
   return {
     rule: "rule-limit",
     path: `${jobPath(index)}.podFailurePolicy.rules`,
-    message:
-      `has at least ${count} rules including those that injection adds, and Kubernetes allows ` +
-      `${MAX_POD_FAILURE_RULES}; merge or remove some of yours, or select fewer workers`,
+    problem: `has ${count} rules with the injected ones, and Kubernetes allows ${MAX_POD_FAILURE_RULES}`,
+    fix: "merge or remove some of yours, or select fewer workers",
   };
+}
+
+/** Counts exactly only near the limit: comparing long lists of a hostile object would take seconds. */
+function ruleCount(written: readonly Json[], injected: readonly JsonObject[]): number {
+  const most = written.length + injected.length;
+  if (most <= MAX_POD_FAILURE_RULES) return most;
+  if (Math.max(written.length, injected.length) > MAX_POD_FAILURE_RULES) return most;
+  return withAppended(written, injected).length;
 }

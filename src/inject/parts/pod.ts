@@ -1,11 +1,10 @@
 // The Pod template around the containers: restart policy, token volume, labels and annotations. Pure.
-import type { Finding } from "../../api/admission.ts";
-import { ANNOTATION } from "../../api/names.ts";
 import { isObject, objectAt, withDefault, withField, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { withPullSecrets } from "./agent-image.ts";
 import { podPath } from "./template.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 /** The container that kubectl logs and kubectl exec use by default. */
 export const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
@@ -44,11 +43,21 @@ export function withPodMetadata(pod: JsonObject, { labels, annotations }: PodAdd
   });
 }
 
-export function checkOperatingSystem(podSpec: JsonObject, index: number): Finding | undefined {
-  if (objectAt(podSpec, "os")?.["name"] !== "windows") return undefined;
+/** The label of every node, and the only way to choose Windows where `os` is not set. */
+const OS_LABEL = "kubernetes.io/os";
+
+export function checkOperatingSystem(podSpec: JsonObject, index: number): Unsupported | undefined {
+  const path = podPath(index);
+  const places = [
+    [`${path}.os.name`, objectAt(podSpec, "os")?.["name"]],
+    [`${path}.nodeSelector[${OS_LABEL}]`, objectAt(podSpec, "nodeSelector")?.[OS_LABEL]],
+  ] as const;
+  const windows = places.find(([, value]) => value === "windows");
+  if (windows === undefined) return undefined;
   return {
     rule: "linux-only",
-    path: `${podPath(index)}.os.name`,
-    message: `the agent runs on Linux only; exclude this replicatedJob with ${ANNOTATION.replicatedJobs}`,
+    path: windows[0],
+    problem: "is windows, and the agent runs on Linux only",
+    fix: "run it on Linux nodes",
   };
 }

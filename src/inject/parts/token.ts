@@ -1,10 +1,10 @@
 // The agent's service account token, in a volume that no other container mounts: a worker with
 // automountServiceAccountToken off must not get a token through injection. Pure.
-import type { Finding } from "../../api/admission.ts";
 import { AGENT } from "../../api/names.ts";
 import { isObject, listAt, objectAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { podPath } from "./template.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 /**
  * One day: the kubelet does not renew the token of a Pod that waits at the barrier, and a group may wait hours for its
@@ -29,7 +29,7 @@ export function tokenMount(): JsonObject {
   return { name: AGENT.tokenVolume, mountPath: AGENT.tokenMountPath, readOnly: true };
 }
 
-export function checkVolumeName(podSpec: JsonObject, index: number): Finding | undefined {
+export function checkVolumeName(podSpec: JsonObject, index: number): Unsupported | undefined {
   const volumes = listAt(podSpec, "volumes");
   const position = volumes.findIndex((volume) => isObject(volume) && volume["name"] === AGENT.tokenVolume);
   const volume = volumes[position];
@@ -37,6 +37,7 @@ export function checkVolumeName(podSpec: JsonObject, index: number): Finding | u
   return {
     rule: "agent-name",
     path: `${podPath(index)}.volumes[${position}].name`,
-    message: `"${AGENT.tokenVolume}" is reserved for the agent's token volume; rename your volume`,
+    problem: `"${AGENT.tokenVolume}" is reserved for the agent's token volume`,
+    fix: "rename your volume",
   };
 }

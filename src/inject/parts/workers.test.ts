@@ -4,6 +4,7 @@ import {
   create,
   injected,
   injectionErrors,
+  refusing,
   settings,
   templateOf,
   warningTexts,
@@ -66,10 +67,11 @@ describe("a worker", () => {
         jobSet()
           .replicatedJob("workers", { containers: [worker] })
           .build(),
+        refusing,
       ),
     );
     expect(errors).toEqual([
-      expect.objectContaining({ rule: "rule-limit", message: expect.stringContaining("21 rules") }),
+      expect.objectContaining({ rule: "rule-limit", message: expect.stringContaining("has 20 rules") }),
     ]);
   });
 });

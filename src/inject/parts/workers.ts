@@ -1,5 +1,4 @@
 // The workers: what happens when one exits, and how it learns its epoch. Pure.
-import type { Finding } from "../../api/admission.ts";
 import { EPOCH_ENV } from "../../api/names.ts";
 import { epochAnnotation, type Protocol } from "../../api/protocol.ts";
 import {
@@ -10,19 +9,34 @@ import {
   named,
   textAt,
   withAppended,
+  withDefault,
   withField,
   withList,
 } from "../../json/edit.ts";
+import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { MAX_RESTART_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
-import { fromPod } from "./agent.ts";
+import { findAgent, fromPod } from "./agent.ts";
 import { podPath } from "./template.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 export interface WorkerAdditions {
-  readonly names: ReadonlySet<string>;
-  readonly rule: JsonObject;
+  /** The rule of each worker, by the name of the container. */
+  readonly rules: ReadonlyMap<string, JsonObject>;
   readonly epochVariable: JsonObject | undefined;
+  /** The workers whose last log lines become their termination message. */
+  readonly logsAsMessage: ReadonlySet<string>;
+}
+
+/**
+ * A restart in place removes the containers, and `kubectl logs --previous` then finds nothing. With this policy the
+ * last lines of a failed worker are in its status, where the controller reads them. A value of the user stays.
+ */
+const MESSAGE_POLICY = { field: "terminationMessagePolicy", value: "FallbackToLogsOnError" } as const;
+
+export function hasMessagePolicy(container: JsonObject | undefined): boolean {
+  return container?.[MESSAGE_POLICY.field] === MESSAGE_POLICY.value;
 }
 
 /**
@@ -39,20 +53,40 @@ export function withWorkers(
   index: number,
   overwrites: Overwrites,
 ): JsonObject {
+  const wasInjected = findAgent(podSpec) !== undefined;
   return withList(podSpec, "containers", (containers) =>
     mapShared(containers, (container, position) => {
-      if (!isObject(container) || !additions.names.has(textAt(container, "name") ?? "")) return container;
+      if (!isObject(container)) return container;
+      const name = textAt(container, "name") ?? "";
+      const rule = additions.rules.get(name);
+      if (rule === undefined) return container;
       const written = container["restartPolicy"];
       if (!isAbsent(written) && written !== "Never") {
         const path = `${podPath(index)}.containers[${position}].restartPolicy`;
         overwrites.note("worker restartPolicy", path, written, "Never", "a worker that restarts alone loses its group");
       }
-      return withWorker(container, additions);
+      const explained = additions.logsAsMessage.has(name)
+        ? withDefault(container, MESSAGE_POLICY.field, MESSAGE_POLICY.value)
+        : container;
+      const unruled = wasInjected ? withoutStaleRule(explained, rule) : explained;
+      return withWorker(unruled, rule, additions.epochVariable);
     }),
   );
 }
 
-function withWorker(container: JsonObject, { rule, epochVariable }: WorkerAdditions): JsonObject {
+/**
+ * In a copy of an injected JobSet the last rule of a worker is the one that injection added. If the user changed the
+ * podFailurePolicy of the copy, that rule is stale, and it would match before the new one.
+ */
+function withoutStaleRule(container: JsonObject, rule: JsonObject): JsonObject {
+  return withList(container, "restartPolicyRules", (rules) => {
+    const last = rules.at(-1);
+    if (!isObject(last) || last["action"] !== rule["action"]) return rules;
+    return rules.some((present) => equivalent(present, rule)) ? rules : rules.slice(0, -1);
+  });
+}
+
+function withWorker(container: JsonObject, rule: JsonObject, epochVariable: JsonObject | undefined): JsonObject {
   const ruled = withList(withField(container, "restartPolicy", "Never"), "restartPolicyRules", (rules) =>
     withAppended(rules, [rule]),
   );
@@ -61,15 +95,20 @@ function withWorker(container: JsonObject, { rule, epochVariable }: WorkerAdditi
   return withList(ruled, "env", (env) => [...env, epochVariable]);
 }
 
-/** Checks the injected Pod: the user's rules and the injected one together must fit the limit. */
-export function checkRestartRules(podSpec: JsonObject, index: number): readonly Finding[] {
-  return listAt(podSpec, "containers").flatMap((container, position) => {
-    const count = isObject(container) ? listAt(container, "restartPolicyRules").length : 0;
-    if (count <= MAX_RESTART_RULES) return [];
+/** The user's rules and the injected one together must fit the limit. */
+export function checkRestartRules(
+  podSpec: JsonObject,
+  index: number,
+  ruleOf: (worker: string) => JsonObject | undefined,
+): Unsupported | undefined {
+  for (const [position, container] of listAt(podSpec, "containers").entries()) {
+    const written = isObject(container) ? listAt(container, "restartPolicyRules") : [];
+    const rule = isObject(container) ? ruleOf(textAt(container, "name") ?? "") : undefined;
+    if (rule === undefined || written.length < MAX_RESTART_RULES) continue;
+    if (written.length === MAX_RESTART_RULES && written.some((present) => equivalent(present, rule))) continue;
     const path = `${podPath(index)}.containers[${position}].restartPolicyRules`;
-    const message =
-      `has ${count} rules including the one that injection adds, and Kubernetes allows ${MAX_RESTART_RULES}; ` +
-      "merge or remove some";
-    return [{ rule: "rule-limit", path, message }];
-  });
+    const problem = `has ${written.length} rules, and Kubernetes allows ${MAX_RESTART_RULES} with the injected one`;
+    return { rule: "rule-limit", path, problem, fix: "merge or remove some" };
+  }
+  return undefined;
 }

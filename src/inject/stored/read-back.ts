@@ -5,16 +5,17 @@ import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
 import { isObject, listAt, named, objectAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
-import { MAX_POD_FAILURE_RULES, podFailureRules, workerRestartRule } from "../../policy/compile.ts";
+import { MAX_POD_FAILURE_RULES, podFailureRules, workerRestartRules } from "../../policy/compile.ts";
 import type { Additions } from "../additions.ts";
 import type { Inputs } from "../inputs.ts";
 import { findAgent } from "../parts/agent.ts";
-import { storedJobFields } from "../parts/job.ts";
+import { jobFailureRules, storedJobFields } from "../parts/job.ts";
 import { DEFAULT_CONTAINER } from "../parts/pod.ts";
-import { readTemplate } from "../parts/template.ts";
+import { retriedContainers } from "../parts/retries.ts";
+import { containerNames, readTemplate } from "../parts/template.ts";
 import { tokenVolume } from "../parts/token.ts";
 import { nodeLossTolerations } from "../parts/tolerations.ts";
-import { epochVariable } from "../parts/workers.ts";
+import { epochVariable, hasMessagePolicy } from "../parts/workers.ts";
 
 /** Any other value of the variable is the user's. */
 const OWN_VARIABLES = [epochVariable("epoch"), epochVariable("jobset")];
@@ -30,17 +31,19 @@ export function readBackAdditions(
   if (template === undefined || agent === undefined) return undefined;
   if (inputs.replicatedJobs?.has(template.name) === false) return undefined;
   const { job, pod, podSpec, containers } = template;
-  const rule = workerRestartRule(inputs.policy);
+  const failureRules = jobFailureRules(job);
+  const rules = workerRestartRules(inputs.policy, failureRules, containerNames(template));
   // A container that is not a worker may have the same rule from its user.
-  const workers = containers.filter(
-    (container) =>
-      inputs.workerContainers?.has(textAt(container, "name") ?? "") !== false &&
-      has(listAt(container, "restartPolicyRules"), rule),
-  );
+  const workers = containers.filter((container) => {
+    const name = textAt(container, "name") ?? "";
+    const rule = rules.get(name);
+    if (rule === undefined || inputs.workerContainers?.has(name) === false) return false;
+    return has(listAt(container, "restartPolicyRules"), rule);
+  });
   const names = workers.map((worker) => textAt(worker, "name") ?? "");
+  const workerNames = new Set(names);
   const metadata = objectAt(pod, "metadata");
   const label = textAt(objectAt(metadata, "labels"), LABEL.injected);
-  const failureRules = listAt(objectAt(job, "podFailurePolicy"), "rules");
   const secrets = listAt(podSpec, "imagePullSecrets").filter(isObject);
   const variables = workers.map((worker) => named(listAt(worker, "env"), EPOCH_ENV));
   const variable = variables.find((found) => OWN_VARIABLES.some((own) => equivalent(found, own)));
@@ -61,7 +64,12 @@ export function readBackAdditions(
         [ANNOTATION.safeToForcefullyDelete]: inputs.safeToForcefullyDelete,
       }),
     },
-    workers: { names: new Set(names), rule, epochVariable: variable },
+    workers: {
+      rules: new Map([...rules].filter(([name]) => workerNames.has(name))),
+      epochVariable: variable,
+      logsAsMessage: new Set(names.filter((_, index) => hasMessagePolicy(workers[index]))),
+    },
+    retried: retriedContainers(podSpec, workerNames),
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds).filter((own) =>
       has(listAt(podSpec, "tolerations"), own),
     ),

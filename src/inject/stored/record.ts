@@ -2,6 +2,7 @@
 // time and nothing that two runs could write differently. A user may edit it: never trust its shape. Pure.
 
 import { type Budget, readBudget } from "../../api/budget.ts";
+import type { LeftOut } from "../../api/left-out.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
 import { recordJson } from "../../api/record-json.ts";
@@ -26,7 +27,7 @@ export interface InjectionRecord {
   readonly backoffLimits: BackoffLimits | undefined;
 }
 
-export function writeRecord(record: InjectionRecord, replicatedJobs: number): string {
+export function writeRecord(record: InjectionRecord, replicatedJobs: number, leftOut: readonly LeftOut[]): string {
   return JSON.stringify({
     version: VERSION,
     protocol: record.protocol,
@@ -35,6 +36,7 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number): st
     // A count, because ten thousand names do not fit into an annotation.
     replicatedJobs,
     ...(record.budget === undefined ? {} : { budget: record.budget }),
+    ...(leftOut.length === 0 ? {} : { leftOut }),
     inputs: record.inputs,
     ...(record.exitCodes === undefined
       ? {}

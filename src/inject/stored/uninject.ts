@@ -24,8 +24,8 @@ import { readBackAdditions } from "./read-back.ts";
 import { type InjectionRecord, recordedInputs } from "./record.ts";
 
 /**
- * The spec without what the recorded injection added. Fields that every injection forces to the same value stay: the
- * user's original values are not known.
+ * The spec without what the recorded injection added. Fields that every injection sets to the same value stay, such as
+ * a restartPolicy or terminationMessagePolicy: the user's original values are not known.
  */
 export function uninject(spec: JsonObject, record: InjectionRecord): JsonObject {
   const inputs = recordedInputs(record);
@@ -62,7 +62,7 @@ function withoutInjectionMetadata(pod: JsonObject, additions: Additions): JsonOb
 }
 
 function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
-  const { names, rule, epochVariable } = additions.workers;
+  const { rules, epochVariable } = additions.workers;
   const lists: readonly [string, (list: readonly Json[]) => readonly Json[]][] = [
     ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isAgentName(item["name"]))],
     ["volumes", (list) => withoutItems(list, (item) => isNamed(item, AGENT.tokenVolume))],
@@ -71,7 +71,8 @@ function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
       "containers",
       (list) =>
         mapShared(list, (container) => {
-          if (!isObject(container) || !names.has(textAt(container, "name") ?? "")) return container;
+          const rule = isObject(container) ? rules.get(textAt(container, "name") ?? "") : undefined;
+          if (!isObject(container) || rule === undefined) return container;
           const unruled = withList(container, "restartPolicyRules", without([rule]));
           return withList(unruled, "env", (env) =>
             withoutItems(env, (item) => isNamed(item, EPOCH_ENV) && equivalent(item, epochVariable)),

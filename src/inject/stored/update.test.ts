@@ -73,6 +73,27 @@ const SHAPES: readonly [string, () => JobSetBuilder][] = [
         }),
   ],
   [
+    "one whose own rules fail the Job, with retries of its initContainer and a part that is left out",
+    () =>
+      jobSet()
+        .annotation(ANNOTATION.failExitCodes, "42")
+        .replicatedJob("workers", {
+          pods: 2,
+          job: {
+            podFailurePolicy: {
+              rules: [
+                { action: "Count", onExitCodes: { operator: "In", values: [7] } },
+                { action: "FailJob", onExitCodes: { containerName: "train", operator: "NotIn", values: [8, 9] } },
+                { action: "FailJob", onExitCodes: { operator: "In", values: [7, 8] } },
+              ],
+            },
+          },
+          containers: [container("train"), container("log", { terminationMessagePolicy: "File" })],
+          initContainers: [container("fetch")],
+        })
+        .replicatedJob("queue", { job: { completions: 4, parallelism: 2 } }),
+  ],
+  [
     "one with upstream's protocol",
     () =>
       jobSet()
@@ -249,10 +270,10 @@ describe("an update", () => {
   });
 
   it("warns about an overwritten field every time", () => {
-    const own = () => jobSet().replicatedJob("workers", { pods: 1, job: { backoffLimit: 0 } });
+    const own = () => jobSet().replicatedJob("workers", { pods: 1, job: { backoffLimitPerIndex: 0 } });
     const old = stored(injected(create(own().build())));
     expect(warningTexts(update(withCrdDefaults(own().build()), old))).toEqual([
-      expect.stringContaining("backoffLimit: 0 was replaced"),
+      expect.stringContaining("backoffLimitPerIndex: 0 was replaced"),
     ]);
   });
 

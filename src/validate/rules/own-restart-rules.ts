@@ -1,11 +1,12 @@
 // The user's own restartPolicyRules come before the injected one, and the first match decides. That is the user's
 // choice, so this rule only warns.
 
+import { jobFailureRules } from "../../inject/parts/job.ts";
 import { podPath } from "../../inject/parts/template.ts";
 import { listAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
-import { workerRestartRule } from "../../policy/compile.ts";
+import { failJobCodes, workerRestartRule } from "../../policy/compile.ts";
 import { exitActions, FAILURE_CODES } from "../../policy/exit-actions.ts";
 import { type ExitCodePolicy, formatCodes } from "../../policy/exit-codes.ts";
 import { judged, type Problem, type Rule } from "../rule.ts";
@@ -19,19 +20,21 @@ export const ownRestartRules: Rule = {
   scope: "opted-in",
   check({ inputs, participants }) {
     const problems = participants.flatMap(({ index, template, workers }) =>
-      template.containers.flatMap((container, position) =>
-        workers.includes(textAt(container, "name") ?? "")
-          ? conflicts(container, inputs.policy, `${podPath(index)}.containers[${position}].restartPolicyRules`)
-          : [],
-      ),
+      template.containers.flatMap((container, position) => {
+        const name = textAt(container, "name") ?? "";
+        if (!workers.includes(name) || listAt(container, "restartPolicyRules").length === 0) return [];
+        const injected = workerRestartRule(inputs.policy, failJobCodes(jobFailureRules(template.job), name));
+        const path = `${podPath(index)}.containers[${position}].restartPolicyRules`;
+        return conflicts(container, injected, inputs.policy, path);
+      }),
     );
     return judged(problems, "no rule of a worker conflicts with the injected one");
   },
 };
 
-function conflicts(worker: JsonObject, policy: ExitCodePolicy, path: string): Problem[] {
+function conflicts(worker: JsonObject, injected: JsonObject, policy: ExitCodePolicy, path: string): Problem[] {
   const rules = listAt(worker, "restartPolicyRules");
-  const ours = rules.findIndex((rule) => equivalent(rule, workerRestartRule(policy)));
+  const ours = rules.findIndex((rule) => equivalent(rule, injected));
   const own = ours === -1 ? rules : rules.slice(0, ours);
   if (own.length === 0) return [];
   const action = exitActions(own);

@@ -11,7 +11,7 @@ export const valueLimit: Rule = {
   describe:
     "No restartPolicyRule and no podFailurePolicy rule has more than 255 exit codes: Kubernetes would reject the " +
     "Jobs long after it accepted the JobSet.",
-  severity: "error",
+  severity: "warning",
   scope: "opted-in",
   check: ({ participants }) =>
     judged(
