@@ -3,7 +3,7 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { readWholeNumber } from "../../src/api/whole-number.ts";
 
-interface Budget {
+export interface Budget {
   readonly max: number;
   /** Counted restarts in place, and recreations that JobSet counted itself. */
   readonly used: number;

@@ -1,4 +1,7 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
+import type { RestartRecord } from "../../src/api/in-place-restart.ts";
+import { epochOf } from "../group/epochs.ts";
+import type { Group } from "../group/group.ts";
 import { openRecord } from "../status/history.ts";
 import type { Context, Step } from "./rule.ts";
 
@@ -9,10 +12,22 @@ import type { Context, Step } from "./rule.ts";
 export function uncountDisruption({ group, status }: Context): Step | undefined {
   const record = openRecord(status);
   if (record?.counted !== true) return undefined;
-  const isDisrupted = [...group.losses.values()].some(({ epoch, counted }) => epoch === record.fromEpoch && !counted);
-  if (!isDisrupted) return undefined;
+  if (!isDisrupted(group, record) && !isNodeLost(group, record)) return undefined;
   const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
   return { status: { ...status, history: [...status.history.slice(0, -1), uncounted] }, notices: [] };
+}
+
+function isDisrupted({ losses }: Group, { fromEpoch }: RestartRecord): boolean {
+  return [...losses.values()].some(({ epoch, counted }) => epoch === fromEpoch && !counted);
+}
+
+/** A Pod that has not come back is on a node that is lost. It may be back, with the Pod, before the Pod is evicted. */
+function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
+  if (surroundings.unreachable.size === 0) return false;
+  return [...members.values()].some((member) => {
+    const isLeft = member.state === "live" || member.state === "ending";
+    return isLeft && epochOf(member) === fromEpoch && surroundings.unreachable.has(member.pod.node ?? "");
+  });
 }

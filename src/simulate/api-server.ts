@@ -78,6 +78,11 @@ export class ApiServer {
     return this.#schedule.now < this.#outageUntil;
   }
 
+  /** When the last outage is over, in milliseconds since the start. */
+  get outageUntil(): number {
+    return this.#outageUntil;
+  }
+
   nextVersion(): string {
     this.#version += 1;
     return String(this.#version);

@@ -61,6 +61,7 @@ export function simulatedWrites(
         if (jobSet?.uid !== seen.uid) return "not-found";
         if (jobSet.resourceVersion !== seen.resourceVersion) return "conflict";
         tell(`fails the JobSet: ${message}`);
+        judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
         api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
         return "done";
       },

@@ -99,6 +99,7 @@ export class JobSetController {
     const { api } = this.#world;
     if (jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0)) {
       this.#world.tell("JobSet", "failed: maxRestarts is reached");
+      this.#world.judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
       api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
       return;
     }
