@@ -92,6 +92,6 @@ function blameRestarted({ pod }: Member, now: number): Blame {
 }
 
 /** A Pod in which no worker has run and no container has restarted is new. */
-function isReplacement({ pod, runs }: Member): boolean {
+export function isReplacement({ pod, runs }: Member): boolean {
   return runs.size === 0 && pod.containers.every(({ restartCount }) => restartCount === 0);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
 import { HEALTHY_CLUSTER } from "../stuck-pods/surroundings.ts";
-import { A, B, comeBack, failAndRecover } from "../testing/restarts.ts";
+import { A, B, comeBack } from "../testing/restarts.ts";
 import { DISRUPTED, LEAVING, runningScene, Scene } from "../testing/scene.ts";
 
 const EVICTED = { deletion: LEAVING, conditions: [DISRUPTED] };
@@ -9,8 +9,7 @@ const EVICTED = { deletion: LEAVING, conditions: [DISRUPTED] };
 const OVERDUE = Date.parse("2026-01-01T00:00:40Z");
 
 function threeWorkers(): Scene {
-  const [first, second, third] = ["workers-0/0", "workers-0/1", "workers-0/2"];
-  const slots = [first ?? "", second ?? "", third ?? ""];
+  const slots = [A, B, "workers-0/2"];
   const scene = new Scene({ workers: { pods: 3 } }).settle().job("workers-0");
   return scene
     .at(1, ...slots)
@@ -74,8 +73,8 @@ describe("while a Pod is going away, the epoch goes on", () => {
   });
 
   it("even if its status still shows the end of a run in an earlier epoch", () => {
-    const scene = failAndRecover(runningScene(), A);
-    expect(scene.fails(A, "a").pod(A, EVICTED).settle().epochs).toBe("1/2");
+    const scene = runningScene().fails(A, "a").settle().at(2, A, B).settle();
+    expect(scene.pod(A, EVICTED).settle().epochs).toBe("1/2");
   });
 
   it("but ends at once when the worker of a peer fails, and a disruption is not counted", () => {

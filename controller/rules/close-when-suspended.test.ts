@@ -118,6 +118,10 @@ describe("close-when-suspended, when the JobSet is resumed", () => {
     const scene = runningScene().changeJobSet({ suspended: true }).settle().pod(A, { deletion: LEAVING }).settle();
     fail(resume(scene), B).settle();
     expect(scene.epochs).toBe("1/1");
-    expect(comeBack(scene.forgetPod(A), `${A}#2`, B).status).toMatchObject({ syncedEpoch: 2, restarts: 0, history: [] });
+    expect(comeBack(scene.forgetPod(A), `${A}#2`, B).status).toMatchObject({
+      syncedEpoch: 2,
+      restarts: 0,
+      history: [],
+    });
   });
 });

@@ -27,6 +27,13 @@ describe("uncount-disruption", () => {
     expect(comeBack(scene).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
   });
 
+  it("does not count a restart that no event explains if a Pod was replaced meanwhile, most likely after a disruption", () => {
+    const scene = runningScene().forgetPod(A).restartController().settle().at(2, B).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: B }, counted: true }]);
+    scene.at(2, `${A}#2`).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 0, history: [{ counted: false }] });
+  });
+
   it("counts a failure in an epoch if the disruption happened at the barrier before it", () => {
     const scene = new Scene().settle().job("workers-0").at(1, A, B);
     scene.pod(A, EVICTED).settle().forgetPod(A).at(1, `${A}#2`).settle();

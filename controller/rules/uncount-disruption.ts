@@ -1,7 +1,9 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
+import { isReplacement } from "../group/blame.ts";
 import { epochOf } from "../group/epochs.ts";
 import type { Group } from "../group/group.ts";
+import { slotName } from "../group/slots.ts";
 import { openRecord } from "../status/history.ts";
 import type { Context, Step } from "./rule.ts";
 
@@ -12,7 +14,7 @@ import type { Context, Step } from "./rule.ts";
 export function uncountDisruption({ group, status }: Context): Step | undefined {
   const record = openRecord(status);
   if (record?.counted !== true) return undefined;
-  if (!isDisrupted(group, record) && !isNodeLost(group, record)) return undefined;
+  if (!isDisrupted(group, record) && !isNodeLost(group, record) && !wasPodReplaced(group, record)) return undefined;
   const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
@@ -29,5 +31,18 @@ function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartReco
   return [...members.values()].some((member) => {
     const isLeft = member.state === "live" || member.state === "ending";
     return isLeft && epochOf(member) === fromEpoch && surroundings.unreachable.has(member.pod.node ?? "");
+  });
+}
+
+/**
+ * No controller saw why the epoch ended, nor how a Pod that was replaced was lost. A worker that fails keeps its Pod, so
+ * most likely that Pod was disrupted and the others failed because of it.
+ */
+function wasPodReplaced({ members, lossesBySlot }: Group, { cause, action, fromEpoch }: RestartRecord): boolean {
+  if (cause.reason !== "PodRestarted" || action !== "RestartInPlace") return false;
+  return [...members.values()].some((member) => {
+    const { state, pod } = member;
+    if (state !== "live" || epochOf(member) !== fromEpoch + 1 || !isReplacement(member)) return false;
+    return !lossesBySlot.has(slotName(pod.controller?.name, pod.completionIndex));
   });
 }

@@ -236,7 +236,7 @@ export class Scene {
     deleteObject: () => this.loseObject(),
     writeStatus: (_object, status) => this.store(this.#stored?.spec ?? {}, status),
     failJobSet: () => this.changeJobSet({ outcome: "Failed" }),
-    deletePod: (_jobSet, { uid }) => this.pod(uid, { deletion: DELETED }),
+    deletePod: (_jobSet, { uid }) => this.pod(uid, { deletion: LEAVING }),
     failJob: (_jobSet, { uid }) => this.job(uid, { activeDeadlineSeconds: PAST_DEADLINE_SECONDS }),
     decided: (decision) => {
       if ("notices" in decision) this.notices.push(...decision.notices);

@@ -160,7 +160,8 @@ export class Judge {
     this.#endedAt.set(key, now);
     const running = [...this.#running.values()].filter((worker) => epochKey(worker) === key);
     if (running.length === 0) return;
-    if (now > this.#suspensionVisibleAt) this.#breach(`epoch ${epoch} ended while Pods of a suspended JobSet run in it`);
+    if (now > this.#suspensionVisibleAt)
+      this.#breach(`epoch ${epoch} ended while Pods of a suspended JobSet run in it`);
     if (this.#failed.has(key)) return;
     const saver = [...this.#savers.values()].find((each) => epochKey(each.worker) === key && now > each.visibleAt);
     if (saver !== undefined) this.#breach(`epoch ${epoch} ended while ${saver.worker.pod} saves its work`);

@@ -78,6 +78,14 @@ export class PodOnNode {
     });
   }
 
+  /** The worker notices that a peer has left, and fails. */
+  losePeer(): void {
+    const worker = this.#worker;
+    this.#world.after(10, 2_000, () => {
+      if (worker !== undefined && worker === this.#worker) this.endWorker(1);
+    });
+  }
+
   /** The agent's process is killed. */
   killAgent(): void {
     if (this.#agent === undefined) return;

@@ -71,8 +71,7 @@ export class Nodes {
   /** A worker that has lost the connection to a peer may fail. */
   #losePeer(): void {
     const { random } = this.#world;
-    if (!random.chance(PEER_FAILS)) return;
-    this.#world.after(10, 2_000, () => random.pick(this.pods.filter(({ hasWorker }) => hasWorker))?.endWorker(1));
+    if (random.chance(PEER_FAILS)) random.pick(this.pods.filter(({ hasWorker }) => hasWorker))?.losePeer();
   }
 
   /** The object is gone. The watches see its last state: with a deletion timestamp and without any grace left. */

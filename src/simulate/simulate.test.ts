@@ -107,9 +107,10 @@ describe("the protocol", () => {
     for (const seed of SEEDS) {
       const result = playScenario({ seed, pods: 1, faults });
       expectGood(seed, result);
-      const rungs = result.moments.flatMap(
-        ({ what }) => /^(deletes Pod|fails Job|recreates every Job)/.exec(what)?.[0] ?? [],
-      );
+      const rungs = result.moments
+        .flatMap(({ what }) => /^(deletes Pod|fails Job|recreates every Job)/.exec(what)?.[0] ?? [])
+        // The controller may send a request again before it sees the result of the first one.
+        .filter((rung, index, all) => rung !== all[index - 1]);
       expect({ seed, rungs, restarts: result.restarts }).toEqual({
         seed,
         rungs: ["deletes Pod", "fails Job", "recreates every Job"],
