@@ -1,11 +1,11 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
-import type { RestartRecord } from "../../src/api/in-place-restart.ts";
+import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import { isReplacement } from "../group/blame.ts";
 import { epochOf } from "../group/epochs.ts";
 import type { Group } from "../group/group.ts";
 import { slotName } from "../group/slots.ts";
 import { openRecord } from "../status/history.ts";
-import type { Context, Step } from "./rule.ts";
+import type { Context, Status, Step } from "./rule.ts";
 
 /**
  * Such a restart does not count towards the budget, even if another Pod failed first. It does not lengthen the streak
@@ -14,7 +14,8 @@ import type { Context, Step } from "./rule.ts";
 export function uncountDisruption({ group, status }: Context): Step | undefined {
   const record = openRecord(status);
   if (record?.counted !== true) return undefined;
-  if (!isDisrupted(group, record) && !isNodeLost(group, record) && !wasPodReplaced(group, record)) return undefined;
+  if (!isDisrupted(group, record) && !isNodeLost(group, record) && !wasPodReplaced(group, record, status))
+    return undefined;
   const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
@@ -34,15 +35,24 @@ function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartReco
   });
 }
 
+const KEEPS_POD: ReadonlySet<RestartCause["reason"]> = new Set(["PodRestarted", "ContainerExited"]);
+
 /**
- * No controller saw why the epoch ended, nor how a Pod that was replaced was lost. A worker that fails keeps its Pod, so
- * most likely that Pod was disrupted and the others failed because of it.
+ * A Pod was replaced, and this controller has not watched long enough to know why. A worker that fails keeps its Pod, so
+ * most likely that Pod was disrupted, and the others failed because of it.
  */
-function wasPodReplaced({ members, lossesBySlot }: Group, { cause, action, fromEpoch }: RestartRecord): boolean {
-  if (cause.reason !== "PodRestarted" || action !== "RestartInPlace") return false;
+function wasPodReplaced(
+  { members, lossesBySlot, baseline }: Group,
+  { cause, action, fromEpoch }: RestartRecord,
+  { heldStages }: Status,
+): boolean {
+  const hasSeenEpoch = baseline > 0;
+  if (hasSeenEpoch || !KEEPS_POD.has(cause.reason) || action !== "RestartInPlace") return false;
   return [...members.values()].some((member) => {
     const { state, pod } = member;
     if (state !== "live" || epochOf(member) !== fromEpoch + 1 || !isReplacement(member)) return false;
+    // The first Pods of a stage that had not started replace none.
+    if (heldStages.includes(pod.replicatedJob)) return false;
     return !lossesBySlot.has(slotName(pod.controller?.name, pod.completionIndex));
   });
 }

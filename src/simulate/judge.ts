@@ -91,6 +91,11 @@ export class Judge {
     this.#savers.delete(uid);
   }
 
+  /** A Pod of this epoch ended, even if its worker never ran. */
+  podEnded(jobSetUid: string, epoch: number): void {
+    this.#departed.add(epochKey({ jobSetUid, epoch }));
+  }
+
   /** A worker or an agent of this epoch ended by itself, and not because it was told to. */
   epochFailed(jobSetUid: string, epoch: number): void {
     this.#failed.add(epochKey({ jobSetUid, epoch }));

@@ -120,6 +120,7 @@ export class PodOnNode {
         workerLost();
       }
       judge.saveEnded(this.#uid);
+      this.#leave();
       this.#stopWorker();
       this.#stopAgent();
       const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
@@ -131,6 +132,7 @@ export class PodOnNode {
   /** The node lost power, or the object is gone: containers stop, and nothing is reported. */
   vanish(): void {
     this.#gone = true;
+    this.#leave();
     this.#reporter.stop();
     this.#stopWorker();
     this.#stopAgent();
@@ -243,6 +245,11 @@ export class PodOnNode {
     this.#stopAgent();
     this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, Number.POSITIVE_INFINITY);
     this.#report("Succeeded", undefined, { kind: "terminated", exitCode: 0, reason: "Completed" }, id);
+  }
+
+  #leave(): void {
+    const epoch = this.#world.api.get("pod", this.#uid)?.epoch;
+    if (epoch?.kind === "present") this.#world.judge.podEnded(this.#jobSet.uid, epoch.epoch);
   }
 
   /** Something failed in the epoch that runs now. */

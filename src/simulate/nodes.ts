@@ -2,6 +2,7 @@
 import type { Pod } from "../api/pod.ts";
 import { GRACE_MS, PodOnNode } from "./kubelet.ts";
 import { type PodStatus, withStatus } from "./pod-status.ts";
+import { NODES } from "./shape.ts";
 import type { World } from "./world.ts";
 
 export interface PodDeletion {
@@ -33,6 +34,16 @@ export class Nodes {
   uidOf(onNode: PodOnNode): string | undefined {
     for (const [uid, each] of this.#onNodes) if (each === onNode) return uid;
     return undefined;
+  }
+
+  /** The node for the next Pod. If all have lost power, one gets it back. */
+  choose(number: number): string {
+    const { poweredOff, unreachable } = this.#world;
+    const up = NODES.filter((node) => !poweredOff.has(node));
+    const node = (up.length === 0 ? NODES : up)[number % (up.length === 0 ? NODES.length : up.length)] ?? NODES[0];
+    poweredOff.delete(node);
+    unreachable.delete(node);
+    return node;
   }
 
   start(pod: Pod, slot: string): void {

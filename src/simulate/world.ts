@@ -18,7 +18,8 @@ export class World {
   readonly api: ApiServer;
   readonly judge: Judge;
   readonly moments: Moment[] = [];
-  /** The nodes that are known to be lost. */
+  /** The nodes without power, and those of them that are known to be lost. */
+  readonly poweredOff = new Set<string>();
   readonly unreachable = new Map<string, Unreachable>();
   #uids = 0;
 

@@ -17,18 +17,20 @@ export const loseNode: FaultDefinition = {
   // Peers fail first. The restart is uncounted only if the node is missed before the group is back.
   mayCount: always,
   strike({ world, nodes, controllers }) {
-    const { api, random, schedule, unreachable } = world;
-    const node = random.pick(NODES);
+    const { api, random, schedule, unreachable, poweredOff } = world;
+    const node = random.pick(NODES) ?? "";
     const lost = api.list("pod").filter((pod) => pod.node === node);
     const peers = nodes.pods.filter((pod) => pod.hasWorker && !lost.some(({ name }) => name === pod.name));
     if (lost.length > 0) world.after(...PEER_GIVES_UP_MS, () => random.pick(peers)?.endWorker(1));
+    poweredOff.add(node);
     schedule.after(UNREACHABLE_MS, () => {
-      unreachable.set(node ?? "", {});
+      if (!poweredOff.has(node)) return;
+      unreachable.set(node, {});
       controllers.nodesChanged();
     });
-    // Pods may be placed there again.
     schedule.after(FREED_MS[1], () => {
-      unreachable.delete(node ?? "");
+      poweredOff.delete(node);
+      unreachable.delete(node);
       controllers.nodesChanged();
     });
     for (const { uid } of lost) {
