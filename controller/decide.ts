@@ -109,7 +109,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
     now,
     stallAt(jobSet, after),
     overdueNext(group, now),
-    proofAt(group, after),
+    proofAt(group, after, now),
     successAwaitedUntil(group, after, now),
     backoffEndsAt(after),
     unchanged ? refreshAt : undefined,

@@ -1,29 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
-import { A, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
+import { A, B, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
 import { runningScene } from "../testing/scene.ts";
 import { budgetOf } from "./budget.ts";
 
 describe("the budget", () => {
   it("includes the recreations that JobSet counted", () => {
     const scene = runningScene({ ...withMaxRestarts(1), restartsCountTowardsMax: 1 }).fails(A, "a");
-    expect(scene.step()).toMatchObject({ kind: "fail" });
+    expect(scene.fails(B, "a").settle().status.phase).toBe("Failed");
   });
 
   it("is that of the annotation if both the annotation and the failure policy set one", () => {
     const annotations = { [ANNOTATION.maxRestarts]: "1" };
     const scene = failAndRecover(runningScene({ ...withMaxRestarts(0), annotations }), A);
     expect(scene.status.restarts).toBe(1);
-    expect(scene.fails(A, "run-2").step()).toMatchObject({ kind: "fail" });
+    expect(scene.fails(A, "run-2").fails(B, "run-2").settle().status.phase).toBe("Failed");
   });
 
   it.each(["", "-1", "3.5", "9999999999"])("ignores %j in the annotation, which is not a whole number", (text) => {
     const annotations = { [ANNOTATION.maxRestarts]: text };
-    expect(
-      runningScene({ ...withMaxRestarts(0), annotations })
-        .fails(A, "a")
-        .step(),
-    ).toMatchObject({ kind: "fail" });
+    const scene = runningScene({ ...withMaxRestarts(0), annotations })
+      .fails(A, "a")
+      .fails(B, "a");
+    expect(scene.settle().status.phase).toBe("Failed");
   });
 
   it("is the recorded one, which injection derived from what the user wrote", () => {

@@ -17,6 +17,9 @@ export function isSpent({ max, used }: UsedBudget): boolean {
 }
 
 /** Which restart the next one is. The first one says where the budget comes from, so that users can correct it. */
-export function describeRestart({ max, used, from }: UsedBudget): string {
-  return `restart ${used + 1} of ${max}${used === 0 ? ` (${sourceText(from)})` : ""}`;
+export function describeRestart(budget: UsedBudget): string {
+  const { max, used, from } = budget;
+  const source = used === 0 || isSpent(budget) ? ` (${sourceText(from)})` : "";
+  if (!isSpent(budget)) return `restart ${used + 1} of ${max}${source}`;
+  return `the budget of ${max} restarts${source} is spent, so the JobSet fails unless this was a disruption`;
 }

@@ -32,7 +32,10 @@ describe("the escalation ladder", () => {
     ]);
     expect(scene.status.restarts).toBe(5);
     comeBack(fail(scene, `${A}#3`).settle(), ...recreated);
-    expect(fail(scene, `${A}#3`).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
+    fail(scene, `${A}#3`)
+      .settle()
+      .at(scene.status.syncedEpoch + 1, ...recreated)
+      .settle();
     expect(scene.status.history.at(-1)).toMatchObject({ action: "FailJobSet", streak: { failures: 8 } });
     const rungs = ["RestartingInPlace", "RecreatingPod", "RecreatingJobSet", "ReachedMaxRestarts"];
     expect(scene.notices.map(({ reason }) => reason).filter((reason) => rungs.includes(reason))).toEqual([
@@ -42,6 +45,7 @@ describe("the escalation ladder", () => {
       "RestartingInPlace",
       "RestartingInPlace",
       "RecreatingJobSet",
+      "RestartingInPlace",
       "RestartingInPlace",
       "ReachedMaxRestarts",
     ]);

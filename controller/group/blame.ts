@@ -3,6 +3,7 @@ import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
+import { isWorkBeingSaved } from "./grace.ts";
 import { type Group, type Loss, type Member, participants } from "./group.ts";
 import { slotName } from "./slots.ts";
 
@@ -64,6 +65,8 @@ function blameNextEpoch(group: Group, status: InPlaceRestartStatus, now: number)
   const started = ahead.filter(({ pod }) => !heldStages.includes(pod.replicatedJob));
   const restarted = started.find((member) => !isReplacement(member));
   if (restarted !== undefined) return blameRestarted(restarted, now);
+  // New Pods can wait until those that are going away have ended.
+  if (isWorkBeingSaved(group, status, now)) return undefined;
   // A worker that fails keeps its Pod, so a whole Pod that was lost unseen was most likely disrupted.
   if (started.length > 0)
     return { cause: { reason: "PodDeleted" }, counted: false, requestedAction: "restart", at: now };
@@ -89,6 +92,6 @@ function blameRestarted({ pod }: Member, now: number): Blame {
 }
 
 /** A Pod in which no worker has run and no container has restarted is new. */
-function isReplacement({ pod, runs }: Member): boolean {
+export function isReplacement({ pod, runs }: Member): boolean {
   return runs.size === 0 && pod.containers.every(({ restartCount }) => restartCount === 0);
 }

@@ -39,6 +39,8 @@ export interface Member {
   /** Its workers run in its current epoch. */
   readonly running: boolean;
   readonly ready: boolean;
+  /** Until when its workers may save their work, in milliseconds since 1970, if the Pod is going away. */
+  readonly savesUntil?: number;
 }
 
 /** One completion index of a Job. */

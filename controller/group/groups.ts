@@ -7,6 +7,7 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
+import { epochRuns } from "./epochs.ts";
 import { type Group, newGroup } from "./group.ts";
 import { forgetJob, forgetPod, observeJob, observeJobSet, observeObject, observePod } from "./observe.ts";
 
@@ -74,10 +75,11 @@ export class Groups {
     });
   }
 
-  /** Nodes or namespaces changed. This matters to groups that wait for a Pod to terminate. */
+  /** Nodes or namespaces changed. This matters to groups that wait for a Pod, to terminate or to come back. */
   surroundingsChanged(): void {
-    for (const [key, { jobSet, ending }] of this.#groups) {
-      if (jobSet !== undefined && ending.size > 0) this.#options.onChange(key);
+    for (const [key, { jobSet, ending, object }] of this.#groups) {
+      const isBetweenEpochs = object?.status !== undefined && !epochRuns(object.status);
+      if (jobSet !== undefined && (ending.size > 0 || isBetweenEpochs)) this.#options.onChange(key);
     }
   }
 

@@ -6,6 +6,7 @@ import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf } from "./epochs.ts";
+import { savesUntil } from "./grace.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
 import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom } from "./loss-index.ts";
 import {
@@ -180,7 +181,10 @@ function place(group: Group, pod: Pod, now: number): void {
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const member: Member = { pod, firstSeenAt, publishedAt, restarts, runs, state, running, ready };
+  const placed = { pod, firstSeenAt, publishedAt, restarts, runs, state, running, ready };
+  // A Pod whose Job is gone still has its workers, so its label names the stage.
+  const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
+  const member: Member = { ...placed, ...(saves === undefined ? {} : { savesUntil: saves }) };
   group.members.set(pod.uid, member);
   if (state === "ending") group.ending.add(pod.uid);
   else group.ending.delete(pod.uid);
@@ -216,9 +220,11 @@ function noteLoss(group: Group, member: Member, failure: PodFailure, now: number
   const run = [...member.runs.values()].find(({ id }) => id === failure.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
+  // Once known not to count, it stays so: the Job that was suspended may be resumed before the Pod is gone.
+  const wasUncounted = before?.epoch === epoch.epoch && !before.counted;
   keepLoss(group, pod.uid, {
     ...failure,
-    counted: failure.counted && !surplus,
+    counted: failure.counted && !surplus && !wasUncounted,
     stage: child.job.replicatedJob,
     epoch: epoch.epoch,
     job: child.job.uid,

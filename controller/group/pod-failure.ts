@@ -29,6 +29,8 @@ interface PodContext {
 }
 
 export function findFailure(pod: Pod, context: PodContext): PodFailure | undefined {
+  // Also if it was deleted: workers that exit with 0 on SIGTERM complete their index.
+  if (pod.phase === "Succeeded") return undefined;
   const ended = failedWorker(pod, context.exits);
   const where = { pod: pod.name, ...(ended === undefined ? {} : { container: ended.name, exitCode: ended.exitCode }) };
   if (pod.phase === "Failed" || pod.deletion !== undefined) {

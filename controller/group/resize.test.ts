@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DELETED, Scene } from "../testing/scene.ts";
+import { DELETED, LEAVING, Scene } from "../testing/scene.ts";
 
 function slots(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `workers-0/${index}`);
@@ -77,6 +77,14 @@ describe("a Job that is scaled up while it runs", () => {
 });
 
 describe("a Job that is suspended while its JobSet is not", () => {
+  it("counts nothing if it is resumed before its Pods are gone", () => {
+    const scene = running(2).job("workers-0", { suspended: true }).settle();
+    for (const slot of slots(2)) scene.pod(slot, { deletion: LEAVING });
+    scene.settle().job("workers-0", { suspended: false }).settle();
+    for (const slot of slots(2)) scene.forgetPod(slot);
+    expect(scene.settle().status).toMatchObject({ deprecatedEpoch: 1, history: [{ counted: false }] });
+  });
+
   it("ends the epoch without counting a restart", () => {
     const scene = running(2).job("workers-0", { suspended: true }).settle();
     for (const slot of slots(2)) scene.pod(slot, { deletion: DELETED }).settle().forgetPod(slot);

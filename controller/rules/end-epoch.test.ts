@@ -52,8 +52,8 @@ describe("end-epoch, when a worker fails", () => {
 describe("end-epoch, when a Pod is lost", () => {
   it.each([
     ["has failed", { phase: "Failed" }, "PodFailed", true],
-    ["is being deleted", { deletion: DELETED }, "PodDeleted", true],
-    ["is evicted", { deletion: DELETED, conditions: [DISRUPTED] }, "Disruption", false],
+    ["was deleted, and its grace period is over", { deletion: DELETED }, "PodDeleted", true],
+    ["was evicted, and its grace period is over", { deletion: DELETED, conditions: [DISRUPTED] }, "Disruption", false],
     ["has failed by preemption", { phase: "Failed", conditions: [DISRUPTED] }, "Disruption", false],
   ] as const)("restarts the other Pods early because it %s", (_, change, reason, counted) => {
     const scene = runningScene().pod(A, change).settle();
@@ -77,12 +77,16 @@ describe("end-epoch, when a Pod is lost", () => {
 });
 
 describe("end-epoch, when the budget is spent", () => {
-  it("fails the JobSet at the next failure, and restarts no Pod", () => {
+  it("restarts the group at the next failure, and leaves the decision to enforce-budget", () => {
     const scene = fail(failAndRecover(runningScene(withMaxRestarts(1)), A), B);
-    expect(scene.step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
-    expect(scene.settle().status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 2, restarts: 1, phase: "Failed" });
-    expect(scene.status.history.at(-1)).toMatchObject({ action: "FailJobSet", rule: "end-epoch" });
-    expect(scene.notices.at(-1)).toMatchObject({ type: "Warning", reason: "ReachedMaxRestarts" });
+    expect(scene.step()).toMatchObject({ kind: "write", status: { deprecatedEpoch: 2, phase: "Restarting" } });
+    expect(scene.notices.at(-1)).toMatchObject({
+      reason: "RestartingInPlace",
+      note: [
+        `Pod ${B}: container main exited with code 1; the budget of 1 restarts is spent, `,
+        "so the JobSet fails unless a disruption turns out to be the cause",
+      ].join(""),
+    });
   });
 
   it("still restarts the group after a disruption, which the budget does not pay for", () => {

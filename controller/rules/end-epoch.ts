@@ -1,5 +1,5 @@
 // The end of an epoch: one of its workers or Pods failed, or a Pod has already moved on to the next epoch. Pure.
-import type { RestartAction, RestartCause, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
+import type { RestartAction, RestartCause, Streak } from "../../src/api/in-place-restart.ts";
 import { backoffOf } from "../escalation/backoff.ts";
 import { budgetOf, describeRestart, isSpent } from "../escalation/budget.ts";
 import { exemptionOf } from "../escalation/exemption.ts";
@@ -13,7 +13,6 @@ import { timestamp } from "../status/conditions.ts";
 import { describeCause, withRecord } from "../status/history.ts";
 import { wasResumed } from "../status/resumed.ts";
 import { type Context, restartNotice, type Step } from "./rule.ts";
-import { failOverBudget } from "./spend-budget.ts";
 
 /** Ends the running epoch for the whole group at the first sign that it has ended for one Pod. */
 export function endEpoch({ group, jobSet, status, now, policy, rule }: Context): Step | undefined {
@@ -21,24 +20,15 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
   const { cause, at, blamed } = blame;
-  const isChargeable = blame.counted && !(cause.reason === "PodDeleted" && wasResumed(jobSet, status));
+  // Which Pods a suspension that nobody saw has ended, and which have failed for the lack of these, is not known.
+  const isUnseen = cause.reason === "PodDeleted" || cause.reason === "PodRestarted";
+  const isChargeable = blame.counted && !(isUnseen && wasResumed(jobSet, status));
   const exemption = isChargeable ? exemptionOf(group, jobSet, blamed?.pod) : undefined;
   const counted = isChargeable && exemption === undefined;
   const failed = isChargeable && exemption?.ignored !== true && isFailure(cause);
   const streak = streakWith(status, failed ? blamed?.slot : undefined, at, policy.progressAfter);
   const budget = budgetOf(jobSet, status.restarts);
-  const record: RestartRecord & { readonly rule: string } = {
-    cause,
-    action: "FailJobSet",
-    rule,
-    ...(streak === undefined ? {} : { streak }),
-    fromEpoch: status.syncedEpoch,
-    counted,
-    failureSeen: timestamp(at),
-  };
-  // A deletion may turn out to be a suspension, so only a certain failure fails the JobSet here; see enforce-budget.
-  if (counted && isCertain(cause) && isSpent(budget))
-    return failOverBudget(jobSet, withRecord(status, record), describeCause(cause), now);
+  // Beyond the budget too: only enforce-budget fails the JobSet, when it is known what became of every Pod.
   const mayEscalate = failed && (!counted || !isSpent(budget));
   const rung = mayEscalate ? rungFor(blame.requestedAction, streak, jobSet, policy) : "RestartInPlace";
   const stage = group.jobs.get(blamed?.job ?? "")?.job.replicatedJob ?? "";
@@ -46,8 +36,12 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const target = action === "RecreatePod" ? blamed?.pod : action === "RecreateJobSet" ? blamed?.job : undefined;
   const delay = failed ? backoffOf(streak, policy) : 0;
   const recorded = withRecord(isChargeable ? countRuleFailures(group, jobSet, status, now) : status, {
-    ...record,
+    cause,
     action,
+    rule,
+    ...(streak === undefined ? {} : { streak }),
+    fromEpoch: status.syncedEpoch,
+    failureSeen: timestamp(at),
     ...(target === undefined ? {} : { target }),
     ...(delay === 0 ? {} : { backoffUntil: timestamp(at + delay) }),
     // JobSet counts its own recreations.
@@ -71,9 +65,5 @@ function describeStreak(action: RestartAction, streak: Streak | undefined): stri
 
 /** Whether a worker failed. A deleted Pod or a lost status is not a crash. */
 function isFailure({ reason }: RestartCause): boolean {
-  return isCertain({ reason }) || reason === "PodRestarted";
-}
-
-function isCertain({ reason }: RestartCause): boolean {
-  return reason === "ContainerExited" || reason === "PodFailed";
+  return reason === "ContainerExited" || reason === "PodFailed" || reason === "PodRestarted";
 }

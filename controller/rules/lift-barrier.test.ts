@@ -47,6 +47,8 @@ describe("lift-barrier, after a Job was deleted and JobSet has created it again,
   /** The Pods of the new Job are at the barrier; those of the deleted one still exist. */
   function jobCreatedAgain(): Scene {
     const scene = runningScene().forgetJob("workers-0").settle();
+    // The garbage collector would have deleted its Pods by now.
+    scene.now += 30_000;
     return scene.job("workers-1", { name: "train-workers-0" }).at(2, "workers-1/0", "workers-1/1").settle();
   }
 

@@ -48,7 +48,22 @@ describe("recreate-after-partial-success", () => {
 
   it("fails the JobSet when the budget is spent", () => {
     const scene = runningScene(withMaxRestarts(0)).pod(A, { phase: "Succeeded" }).settle();
-    expect(fail(scene, B).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
+    expect(fail(scene, B).settle().notices.at(-1)).toMatchObject({ reason: "ReachedMaxRestarts" });
+    expect(scene.status.history).toMatchObject([{ action: "FailJobSet", rule: "recreate-after-partial-success" }]);
+  });
+
+  it.each([
+    ["the budget is spent", {}],
+    ["JobSet has no recreation left", { annotations: { [ANNOTATION.maxRestarts]: "10" } }],
+  ])("does not end the JobSet while a Pod is missing, which may turn out to be disrupted, if %s", (_, change) => {
+    const C = "workers-0/2";
+    const scene = new Scene({ workers: { pods: 3 } }, { ...withMaxRestarts(0), ...change }).settle().job("workers-0");
+    scene.at(1, A, B, C).settle().runs("a", A, B, C).settle().pod(A, { phase: "Succeeded" }).settle();
+    fail(scene, B).settle().at(2, B).settle();
+    expect(deadline(scene)).toBeUndefined();
+    expect(scene.status).toMatchObject({ phase: "Restarting", history: [{ action: "RestartInPlace" }] });
+    scene.pod(C, EVICTED).settle().forgetPod(C);
+    expect(comeBack(scene, B, `${C}#2`).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
   });
 
   it("uses a recreation for an evicted Pod if JobSet has one left", () => {

@@ -12,11 +12,13 @@ import { type Group, participants, type StageTally } from "../group/group.ts";
 import { isRecreated } from "../group/membership.ts";
 import { expectedSlots } from "../group/slots.ts";
 import { changeAction, describeCause, openRecord } from "../status/history.ts";
+import { isEverySlotAccountedFor } from "./accounted-for.ts";
 import { type Context, restartNotice, type Step } from "./rule.ts";
 import { failOverBudget } from "./spend-budget.ts";
 
 /** Checked as long as the restart is open: a Pod may succeed at the moment in which another one fails. */
-export function recreateAfterPartialSuccess({ group, jobSet, status, now, rule }: Context): Step | undefined {
+export function recreateAfterPartialSuccess(context: Context): Step | undefined {
+  const { group, jobSet, status, now, rule } = context;
   const record = openRecord(status);
   if (record === undefined || isUnderWay(group, record) || mayContinue(jobSet) || !needsRecreation(record, jobSet))
     return undefined;
@@ -24,7 +26,10 @@ export function recreateAfterPartialSuccess({ group, jobSet, status, now, rule }
   const job = stage === undefined ? undefined : unfinishedJob(group, stage);
   if (stage === undefined || job === undefined) return undefined;
   const cause = describeCause(record.cause);
-  if (record.counted && isSpent(budgetOf(jobSet, status.restarts)))
+  const isSpentNow = isSpent(budgetOf(jobSet, status.restarts));
+  // A disruption that is noticed later must not have failed the JobSet.
+  if (record.counted && (isSpentNow || !mayRecreate(jobSet)) && !isEverySlotAccountedFor(context)) return undefined;
+  if (record.counted && isSpentNow)
     return failOverBudget(jobSet, changeAction(status, { action: "FailJobSet", rule }), cause, now);
   const done = `${stage.done} of ${expectedSlots(stage)} Pods of ${stage.stage.name} have succeeded`;
   const note = `${cause}, but ${done} and cannot restart in place`;

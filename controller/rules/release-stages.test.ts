@@ -167,6 +167,8 @@ describe("release-stages: a JobSet that is resumed in order", () => {
   it("waits until the Pods of a suspended stage are really gone", () => {
     const scene = allRun().changeJobSet({ suspended: true });
     scene.job("driver-0", { suspended: true }).job("workers-0", { suspended: true }).settle().forgetPod(DRIVER);
+    // Longer than a Job takes to delete its Pods.
+    scene.now += 30_000;
     scene.changeJobSet({ suspended: false }).job("driver-0", { suspended: false }).at(2, `${DRIVER}#2`).settle();
     expect(scene.epochs).toBe("1/1");
     expect(scene.forgetPod(W0).forgetPod(W1).settle().epochs).toBe("1/2");

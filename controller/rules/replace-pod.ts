@@ -1,15 +1,18 @@
 // Pods that cannot restart in place are deleted, so that their Jobs create new ones. A Job waits 10 s or more before it
 // does, and until then the other Pods wait at the barrier. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
+import { budgetOf, isSpent } from "../escalation/budget.ts";
 import { isProof } from "../group/evidence.ts";
 import type { Group, Member } from "../group/group.ts";
 import { podsBlockedByForeignEpoch } from "../status/foreign-epochs.ts";
 import { openRecord } from "../status/history.ts";
 import type { Context, Status, Step } from "./rule.ts";
 
-export function replacePod({ group, status, now }: Context): Step | undefined {
+export function replacePod({ group, jobSet, status, now }: Context): Step | undefined {
   const record = openRecord(status);
-  const failed = record === undefined ? [] : podsToRecreate(group, record, status, now);
+  // Beyond the budget the JobSet fails as soon as every Pod is back, so none is replaced.
+  const isLast = record?.counted === true && isSpent(budgetOf(jobSet, status.restarts));
+  const failed = record === undefined || isLast ? [] : podsToRecreate(group, record, status, now);
   const replaced = [...failed, ...podsBlockedByForeignEpoch(group, status)];
   const { pod } = replaced.find(({ state }) => state === "live") ?? {};
   if (pod === undefined) return undefined;

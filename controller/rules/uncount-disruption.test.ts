@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
+import { HEALTHY_CLUSTER } from "../stuck-pods/surroundings.ts";
 import { A, B, comeBack, fail, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
 import { DELETED, DISRUPTED, runningScene, Scene } from "../testing/scene.ts";
 
@@ -12,6 +13,25 @@ describe("uncount-disruption", () => {
     scene.pod(A, EVICTED).settle();
     expect(scene.status.history).toMatchObject([{ cause: { pod: B }, counted: false, rule: "end-epoch" }]);
     expect(scene.forgetPod(A).at(2, B, `${A}#2`).settle().status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+  });
+
+  it("does not count a restart while a Pod that has not come back is on an unreachable node", () => {
+    const unreachable = new Map<string, { readonly since?: string }>();
+    const scene = runningScene(withMaxRestarts(0), { ...HEALTHY_CLUSTER, unreachable }).pod(A, { node: "node-1" });
+    scene.fails(B, "a").settle().at(2, B).settle();
+    expect(scene.status.history).toMatchObject([{ counted: true }]);
+    unreachable.set("node-1", {});
+    expect(scene.settle().status.history).toMatchObject([{ counted: false }]);
+    // The node is back before the Pod was evicted.
+    unreachable.clear();
+    expect(comeBack(scene).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+  });
+
+  it("does not count a restart if a Pod was replaced while no controller watched, most likely after a disruption", () => {
+    const scene = runningScene().forgetPod(A).restartController().settle().at(2, B).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: B }, counted: true }]);
+    scene.at(2, `${A}#2`).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 0, history: [{ counted: false }] });
   });
 
   it("counts a failure in an epoch if the disruption happened at the barrier before it", () => {

@@ -1,7 +1,12 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
+import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import { uncountRuleFailures } from "../escalation/rule-failures.ts";
+import { isReplacement } from "../group/blame.ts";
+import { epochOf } from "../group/epochs.ts";
+import type { Group } from "../group/group.ts";
+import { slotName } from "../group/slots.ts";
 import { openRecord } from "../status/history.ts";
-import type { Context, Step } from "./rule.ts";
+import type { Context, Status, Step } from "./rule.ts";
 
 /**
  * Such a restart does not count towards the budget, even if another Pod failed first. It does not lengthen the streak
@@ -10,12 +15,47 @@ import type { Context, Step } from "./rule.ts";
 export function uncountDisruption({ group, status }: Context): Step | undefined {
   const record = openRecord(status);
   if (record?.counted !== true) return undefined;
-  const isDisrupted = [...group.losses.values()].some(({ epoch, counted }) => epoch === record.fromEpoch && !counted);
-  if (!isDisrupted) return undefined;
+  if (!isDisrupted(group, record) && !isNodeLost(group, record) && !wasPodReplaced(group, record, status))
+    return undefined;
   const { streak: _, backoffUntil: __, ...rest } = record;
   const before = status.history.at(-2)?.streak;
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
   const { history } = status;
   const recounted = uncountRuleFailures(status, record.fromEpoch);
   return { status: { ...recounted, history: [...history.slice(0, -1), uncounted] }, notices: [] };
+}
+
+function isDisrupted({ losses }: Group, { fromEpoch }: RestartRecord): boolean {
+  return [...losses.values()].some(({ epoch, counted }) => epoch === fromEpoch && !counted);
+}
+
+/** A Pod that has not come back is on a node that is lost. It may be back, with the Pod, before the Pod is evicted. */
+function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
+  if (surroundings.unreachable.size === 0) return false;
+  return [...members.values()].some((member) => {
+    const isLeft = member.state === "live" || member.state === "ending";
+    return isLeft && epochOf(member) === fromEpoch && surroundings.unreachable.has(member.pod.node ?? "");
+  });
+}
+
+const KEEPS_POD: ReadonlySet<RestartCause["reason"]> = new Set(["PodRestarted", "ContainerExited"]);
+
+/**
+ * A Pod was replaced, and this controller has not watched long enough to know why. A worker that fails keeps its Pod, so
+ * most likely that Pod was disrupted, and the others failed because of it.
+ */
+function wasPodReplaced(
+  { members, lossesBySlot, baseline }: Group,
+  { cause, action, fromEpoch }: RestartRecord,
+  { heldStages }: Status,
+): boolean {
+  const hasSeenEpoch = baseline > 0;
+  if (hasSeenEpoch || !KEEPS_POD.has(cause.reason) || action !== "RestartInPlace") return false;
+  return [...members.values()].some((member) => {
+    const { state, pod } = member;
+    if (state !== "live" || epochOf(member) !== fromEpoch + 1 || !isReplacement(member)) return false;
+    // The first Pods of a stage that had not started replace none.
+    if (heldStages.includes(pod.replicatedJob)) return false;
+    return !lossesBySlot.has(slotName(pod.controller?.name, pod.completionIndex));
+  });
 }

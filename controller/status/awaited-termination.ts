@@ -2,12 +2,10 @@
 // afterwards). Reported at once on an unreachable node, otherwise when the grace period is over and the kubelet had
 // time to report. Pure.
 import type { Pod } from "../../src/api/pod.ts";
+import { endOfGrace, OVERDUE_MS } from "../group/grace.ts";
 import type { Group } from "../group/group.ts";
 import { judgeStuckPod } from "../stuck-pods/decide.ts";
 import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
-
-/** A kubelet that kills a Pod at the end of its grace period reports it within a few seconds. */
-const OVERDUE_MS = 10_000;
 
 interface AwaitedTermination {
   readonly reason: "NodeUnreachable" | "GracePeriodOver";
@@ -58,9 +56,4 @@ function isOnUnreachableNode(group: Group, { node }: Pod): boolean {
 
 function overdueAt(pod: Pod): number {
   return endOfGrace(pod) + OVERDUE_MS;
-}
-
-/** deletionTimestamp is the end of the grace period. */
-function endOfGrace({ deletion }: Pod): number {
-  return Date.parse(deletion?.timestamp ?? "");
 }

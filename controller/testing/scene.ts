@@ -37,7 +37,10 @@ interface StageParts {
 }
 
 export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Evicted", message: "" } as const;
-export const DELETED = { timestamp: "2026-01-01T00:00:00Z", graceSeconds: 30 } as const;
+/** The grace period is over by the time at which a scene begins, and the kubelet had time to report. */
+export const DELETED = { timestamp: "2025-12-31T23:59:50Z", graceSeconds: 30 } as const;
+/** The grace period has just begun. */
+export const LEAVING = { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 } as const;
 const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
 /** A template after injection: one worker, and one container that is not a worker. */
@@ -265,7 +268,7 @@ export class Scene {
     deleteObject: () => this.loseObject(),
     writeStatus: (_object, status) => this.store(this.#stored?.spec ?? {}, status),
     failJobSet: () => this.changeJobSet({ outcome: "Failed" }),
-    deletePod: (_jobSet, { uid }) => this.pod(uid, { deletion: DELETED }),
+    deletePod: (_jobSet, { uid }) => this.pod(uid, { deletion: LEAVING }),
     failJob: (_jobSet, { uid }) => this.job(uid, { activeDeadlineSeconds: PAST_DEADLINE_SECONDS }),
     decided: (decision) => {
       if ("notices" in decision) this.notices.push(...decision.notices);

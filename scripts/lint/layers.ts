@@ -59,6 +59,7 @@ export const LAYERS: readonly Layer[] = [
       "src/policy",
       "src/kube",
       "agent",
+      "controller/stuck-pods",
       "controller/group",
       "controller/rules",
       "controller/decide.ts",

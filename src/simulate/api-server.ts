@@ -86,6 +86,11 @@ export class ApiServer {
     return this.#schedule.now > Math.max(this.#outageUntil, this.#slowUntil) + LONGEST_LAG_MS;
   }
 
+  /** When the last outage is over, in milliseconds since the start. */
+  get outageUntil(): number {
+    return this.#outageUntil;
+  }
+
   nextVersion(): string {
     this.#version += 1;
     return String(this.#version);

@@ -4,6 +4,7 @@ import { decide } from "../../controller/decide.ts";
 import { execute } from "../../controller/execute.ts";
 import { Groups } from "../../controller/group/groups.ts";
 import { noteReported } from "../../controller/group/observe.ts";
+import { HEALTHY_CLUSTER } from "../../controller/stuck-pods/surroundings.ts";
 import { readInPlaceRestart } from "../api/in-place-restart.ts";
 import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
 import { type AtServer, type ControlledCluster, simulatedWrites } from "./controller-writes.ts";
@@ -34,7 +35,8 @@ export class ControllerProcess {
     const onChange = () => {
       this.#due = true;
     };
-    const groups = new Groups({ onChange, now: () => world.clock });
+    const surroundings = { ...HEALTHY_CLUSTER, unreachable: world.unreachable };
+    const groups = new Groups({ onChange, now: () => world.clock, surroundings });
     this.#groups = groups;
     const { api } = world;
     this.#informers = [
@@ -52,6 +54,12 @@ export class ControllerProcess {
     this.#alive = false;
     for (const stop of this.#stops) stop();
     this.#world.tell(this.#name, "is killed");
+  }
+
+  /** A node was lost, or is back. */
+  nodesChanged(): void {
+    this.#groups.surroundingsChanged();
+    this.#plan();
   }
 
   /** Lists everything, then watches. Decides nothing before every list is there. */

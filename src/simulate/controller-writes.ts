@@ -65,6 +65,7 @@ export function simulatedWrites(
         if (jobSet.resourceVersion !== seen.resourceVersion) return "conflict";
         tell(`fails the JobSet: ${message}`);
         policies.jobSetFailed(reason);
+        judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
         api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
         return "done";
       },

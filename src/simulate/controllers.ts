@@ -28,6 +28,11 @@ export class Controllers {
     this.#cluster.world.schedule.after(overlapMs, () => old.kill());
   }
 
+  /** A node was lost, or is back. */
+  nodesChanged(): void {
+    this.#leader.nodesChanged();
+  }
+
   #nextName(): string {
     this.#started += 1;
     return `controller-${this.#started}`;

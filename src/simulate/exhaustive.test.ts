@@ -27,4 +27,12 @@ describe("in every order of events, two Pods keep the protocol", () => {
   ])("while the group runs, and each failure is part of one counted restart, with faults %j", (faults) => {
     expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
   });
+
+  it.each<readonly Fault[][]>([
+    [["evict-pod"]],
+    [["evict-pod", "kill-controller"]],
+    [["evict-pod", "kill-agent-at-barrier"]],
+  ])("while a Pod of the running group is evicted and saves its work, with faults %j", (faults) => {
+    expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
+  });
 });

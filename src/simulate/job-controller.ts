@@ -85,7 +85,8 @@ export class JobController {
     if ((this.#losses.get(`${job.uid}/${index}`)?.retryAt ?? 0) > this.#world.schedule.now) return;
     const { api } = this.#world;
     this.#created += 1;
-    const pod = podOf(jobSet, job, index, this.#world.uid("pod"), this.#created, api.nextVersion());
+    const created = podOf(jobSet, job, index, this.#world.uid("pod"), this.#created, api.nextVersion());
+    const pod = { ...created, node: this.#nodes.choose(this.#created) };
     api.set("pod", pod.uid, pod);
     this.#nodes.start(pod, `${job.name}/${index}`);
   }

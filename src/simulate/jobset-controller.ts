@@ -125,6 +125,7 @@ export class JobSetController {
     const isSpent = counts && jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0);
     if (isSpent || action === "FailJobSet") {
       this.#world.tell("JobSet", isSpent ? "failed: maxRestarts is reached" : "failed: by a rule");
+      this.#world.judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
       api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
       return;
     }

@@ -2,8 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
 import { Judge } from "./judge.ts";
 
+/** Long after everything is visible that is said to be visible at 0. */
+const NOW = 60_000;
+
 function judge(): Judge {
-  const judge = new Judge(() => {});
+  const judge = new Judge(
+    () => {},
+    () => NOW,
+  );
   judge.reset("js", new Map([["workers", ["a", "b"]]]));
   return judge;
 }
@@ -63,5 +69,90 @@ describe("the judge", () => {
     const each = judge();
     each.objectWritten(stored({}), stored(change));
     expect(each.breaches).toEqual([breach]);
+  });
+});
+
+/** Workers of two Pods run in epoch 2. */
+function running(): Judge {
+  const each = judge();
+  for (const slot of ["a", "b"]) each.slotReached("js", slot, 2);
+  each.workerStarted("1", { ...worker, epoch: 2 });
+  each.workerStarted("2", { ...worker, pod: "q", epoch: 2 });
+  return each;
+}
+
+function endEpoch(each: Judge): void {
+  each.objectWritten(stored({}), stored({ deprecatedEpoch: 2 }));
+}
+
+describe("the judge of grace periods", () => {
+  it("reports an epoch that ends although nothing ended in it", () => {
+    const each = running();
+    endEpoch(each);
+    expect(each.breaches).toEqual(["epoch 2 ended although nothing ended in it"]);
+  });
+
+  it("reports an epoch that ends while the worker of a deleted Pod saves its work", () => {
+    const each = running();
+    each.saveBegan("1", 0);
+    each.workerStarted("3", { ...worker, pod: "r", epoch: 2 });
+    each.workerEnded("3");
+    endEpoch(each);
+    expect(each.breaches).toEqual(["epoch 2 ended while p saves its work"]);
+  });
+
+  it("reports a checkpoint that a peer could not complete because it was restarted in place", () => {
+    const each = running();
+    each.saveBegan("1", 0);
+    each.workerKilled("2");
+    each.workerEnded("2");
+    endEpoch(each);
+    each.saveEnded("1");
+    expect(each.breaches).toContain("p saved its work without q, restarted in place meanwhile");
+  });
+
+  it("reports an epoch that ends while the Pods of a suspended JobSet run", () => {
+    const each = running();
+    each.jobSetSuspended(0);
+    each.epochFailed("js", 2);
+    endEpoch(each);
+    expect(each.breaches).toEqual(["epoch 2 ended while Pods of a suspended JobSet run in it"]);
+  });
+
+  it("reports a JobSet that fails because of a disruption", () => {
+    const each = running();
+    each.podDisrupted("1");
+    each.jobSetFailed("js", 2);
+    expect(each.breaches).toEqual(["the JobSet failed because of a disruption in epoch 2"]);
+  });
+
+  it("accepts an epoch that ends after a failure, or when the workers of a deleted Pod have ended", () => {
+    const failed = running();
+    failed.saveBegan("1", 0);
+    failed.epochFailed("js", 2);
+    const departed = running();
+    departed.saveBegan("1", 0);
+    departed.saveEnded("1");
+    departed.workerEnded("1");
+    for (const each of [failed, departed]) {
+      endEpoch(each);
+      each.workerKilled("2");
+      each.workerEnded("2");
+      each.saveEnded("1");
+      each.jobSetFailed("js", 2);
+      expect(each.breaches).toEqual([]);
+    }
+  });
+
+  it("accepts what no controller can have seen yet", () => {
+    const each = running();
+    each.saveBegan("1", NOW);
+    each.jobSetSuspended(NOW);
+    each.workerStarted("3", { ...worker, pod: "r", epoch: 2 });
+    each.workerEnded("3");
+    endEpoch(each);
+    each.workerKilled("2");
+    each.saveEnded("1");
+    expect(each.breaches).toEqual([]);
   });
 });

@@ -10,16 +10,36 @@ interface RunningWorker {
   readonly epoch: number;
 }
 
+/** A worker that got SIGTERM because its Pod is deleted, and saves its work together with its peers. */
+interface Saver {
+  readonly worker: RunningWorker;
+  /** By then every controller has seen that the Pod is going away. */
+  readonly visibleAt: number;
+  /** Peers of the same epoch that were restarted in place meanwhile. */
+  readonly lostPeers: string[];
+}
+
 export class Judge {
   readonly #tell: (breach: string) => void;
+  readonly #now: () => number;
   readonly #running = new Map<string, RunningWorker>();
+  readonly #savers = new Map<string, Saver>();
+  /** By JobSet and epoch. */
+  readonly #failed = new Set<string>();
+  readonly #departed = new Set<string>();
+  readonly #disrupted = new Set<string>();
+  readonly #endedAt = new Map<string, number>();
+  /** When every controller has seen that the JobSet is suspended. */
+  #suspensionVisibleAt = Number.POSITIVE_INFINITY;
   #jobSetUid = "";
   /** The highest epoch published for each slot of the current JobSet, by stage; infinite once the slot succeeded. */
   readonly #reached = new Map<string, Map<string, number>>();
   readonly #breaches: string[] = [];
 
-  constructor(tell: (breach: string) => void) {
+  /** `now` in milliseconds since the start. */
+  constructor(tell: (breach: string) => void, now: () => number) {
     this.#tell = tell;
+    this.#now = now;
   }
 
   get breaches(): readonly string[] {
@@ -33,6 +53,8 @@ export class Judge {
 
   /** A JobSet was created, or all of its Jobs recreated: no slot has published an epoch. Slots are given by stage. */
   reset(jobSetUid: string, slots: ReadonlyMap<string, readonly string[]>): void {
+    // A JobSet that was created again is not suspended.
+    if (jobSetUid !== this.#jobSetUid) this.jobSetResumed();
     this.#jobSetUid = jobSetUid;
     this.#reached.clear();
     for (const [stage, names] of slots) this.#reached.set(stage, new Map(names.map((name) => [name, 0])));
@@ -63,7 +85,64 @@ export class Judge {
   }
 
   workerEnded(uid: string): void {
+    const worker = this.#running.get(uid);
+    if (worker !== undefined) this.#departed.add(epochKey(worker));
     this.#running.delete(uid);
+    this.#savers.delete(uid);
+  }
+
+  /** A Pod of this epoch ended, even if its worker never ran. */
+  podEnded(jobSetUid: string, epoch: number): void {
+    this.#departed.add(epochKey({ jobSetUid, epoch }));
+  }
+
+  /** A worker or an agent of this epoch ended by itself, and not because it was told to. */
+  epochFailed(jobSetUid: string, epoch: number): void {
+    this.#failed.add(epochKey({ jobSetUid, epoch }));
+  }
+
+  /** The Pod is evicted, or its node has no power. */
+  podDisrupted(uid: string): void {
+    const worker = this.#running.get(uid);
+    if (worker !== undefined) this.#disrupted.add(epochKey(worker));
+  }
+
+  /** Its Pod is deleted, and the worker got SIGTERM. */
+  saveBegan(uid: string, visibleAt: number): void {
+    const worker = this.#running.get(uid);
+    if (worker !== undefined) this.#savers.set(uid, { worker, visibleAt, lostPeers: [] });
+  }
+
+  /** The worker has saved its work, or has used up its grace period. */
+  saveEnded(uid: string): void {
+    const { worker, visibleAt, lostPeers } = this.#savers.get(uid) ?? {};
+    if (worker === undefined || visibleAt === undefined || lostPeers === undefined || lostPeers.length === 0) return;
+    const key = epochKey(worker);
+    // An epoch that ended before the deletion was visible could not have gone on.
+    if (this.#failed.has(key) || (this.#endedAt.get(key) ?? 0) <= visibleAt) return;
+    this.#breach(`${worker.pod} saved its work without ${lostPeers.join(", ")}, restarted in place meanwhile`);
+  }
+
+  /** The kubelet stops a running worker to restart its Pod in place. */
+  workerKilled(uid: string): void {
+    const killed = this.#running.get(uid);
+    if (killed === undefined) return;
+    for (const [saver, { worker, lostPeers }] of this.#savers)
+      if (saver !== uid && epochKey(worker) === epochKey(killed)) lostPeers.push(killed.pod);
+  }
+
+  jobSetSuspended(visibleAt: number): void {
+    this.#suspensionVisibleAt = visibleAt;
+  }
+
+  jobSetResumed(): void {
+    this.#suspensionVisibleAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** The JobSet fails, after this epoch has ended. */
+  jobSetFailed(jobSetUid: string, epoch: number): void {
+    if (this.#disrupted.has(epochKey({ jobSetUid, epoch })))
+      this.#breach(`the JobSet failed because of a disruption in epoch ${epoch}`);
   }
 
   objectWritten(before: StoredObject | undefined, after: StoredObject): void {
@@ -75,6 +154,24 @@ export class Judge {
     if (status.deprecatedEpoch < old.deprecatedEpoch) this.#breach("deprecatedEpoch moved back");
     if (status.restarts < old.restarts) this.#breach("restarts moved back");
     if (status.restarts > old.restarts + 1) this.#breach("one write counted several restarts");
+    const ends = old.deprecatedEpoch < old.syncedEpoch && status.deprecatedEpoch === old.syncedEpoch;
+    if (ends) this.#epochEnds(after.spec.jobSetUID, old.syncedEpoch, old.heldStages.length > 0);
+  }
+
+  /** Every worker of the epoch that still runs is about to be killed, with 2 s to save its work. */
+  #epochEnds(jobSetUid: string, epoch: number, hasHeldStages: boolean): void {
+    const key = epochKey({ jobSetUid, epoch });
+    const now = this.#now();
+    this.#endedAt.set(key, now);
+    const running = [...this.#running.values()].filter((worker) => epochKey(worker) === key);
+    if (running.length === 0) return;
+    if (now > this.#suspensionVisibleAt)
+      this.#breach(`epoch ${epoch} ended while Pods of a suspended JobSet run in it`);
+    if (this.#failed.has(key)) return;
+    const saver = [...this.#savers.values()].find((each) => epochKey(each.worker) === key && now > each.visibleAt);
+    if (saver !== undefined) this.#breach(`epoch ${epoch} ended while ${saver.worker.pod} saves its work`);
+    // The first Pods of a stage that starts later may restart the others.
+    if (!this.#departed.has(key) && !hasHeldStages) this.#breach(`epoch ${epoch} ended although nothing ended in it`);
   }
 
   /** For judges of their own promises. */
@@ -86,4 +183,8 @@ export class Judge {
     this.#tell(what);
     this.#breaches.push(what);
   }
+}
+
+function epochKey({ jobSetUid, epoch }: Pick<RunningWorker, "jobSetUid" | "epoch">): string {
+  return `${jobSetUid} ${epoch}`;
 }

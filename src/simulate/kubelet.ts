@@ -11,8 +11,16 @@ import type { World } from "./world.ts";
 /** The kubelet checks for exited containers once a second. */
 const RELIST_MS = 1_000;
 
+/** terminationGracePeriodSeconds of every Pod. */
+export const GRACE_MS = 10_000;
+
+/** How long a worker takes to save its work when it gets SIGTERM. Some need longer than they are given. */
+const SAVE_MS = [50, 12_000] as const;
+
 /** The kubelet deletes the object, and first reports the final status if that is still to be sent. */
 type Ended = (unsent: PodStatus | undefined) => void;
+
+const SAVED = "worker has saved its work and exits with 143";
 
 export class PodOnNode {
   readonly #world: World;
@@ -60,6 +68,7 @@ export class PodOnNode {
   endWorker(exitCode: number): void {
     const worker = this.#worker;
     if (worker === undefined) return;
+    if (exitCode !== 0) this.#fail();
     this.#stopWorker();
     this.#world.tell(this.#name, `worker exits with ${exitCode}`);
     this.#atRelist(() => {
@@ -69,31 +78,49 @@ export class PodOnNode {
     });
   }
 
+  /** The worker notices that a peer has left, and fails. */
+  losePeer(): void {
+    const worker = this.#worker;
+    this.#world.after(10, 2_000, () => {
+      if (worker !== undefined && worker === this.#worker) this.endWorker(1);
+    });
+  }
+
   /** The agent's process is killed. */
   killAgent(): void {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
+    this.#fail();
     this.#stopAgent();
     this.#atRelist(() => this.#restartAll());
   }
 
-  /** The Pod was deleted: after a short grace period its containers end and it fails. */
-  terminate(ended: Ended): void {
+  /** The Pod was deleted: its worker gets SIGTERM and the grace period, its other containers end, and it fails. */
+  terminate(workerLost: () => void, ended: Ended): void {
     if (this.#gone) return;
     this.#changing = true;
     if (!this.#atBarrier) {
-      this.#end(ended);
+      this.#end(workerLost, ended);
       return;
     }
-    this.#afterGate = () => this.#end(ended);
+    this.#afterGate = () => this.#end(workerLost, ended);
     // The agent leaves the gate at the latest when it notices that its Pod is deleted.
     this.#world.after(RECHECK_MS.first / 2, RECHECK_MS.max, () => this.#stopAgent());
   }
 
-  #end(ended: Ended): void {
-    this.#world.after(50, 2_000, () => {
+  #end(workerLost: () => void, ended: Ended): void {
+    const { judge, random, schedule } = this.#world;
+    const saveMs = this.#worker === undefined ? 0 : random.between(...SAVE_MS);
+    judge.saveBegan(this.#uid, this.#world.visibleAt);
+    schedule.after(Math.min(saveMs, GRACE_MS), () => {
       if (this.#gone) return;
       const worker = this.#worker;
+      if (worker !== undefined) {
+        this.#world.tell(this.#name, saveMs > GRACE_MS ? "worker is killed, its grace period is over" : SAVED);
+        workerLost();
+      }
+      judge.saveEnded(this.#uid);
+      this.#leave();
       this.#stopWorker();
       this.#stopAgent();
       const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
@@ -105,6 +132,7 @@ export class PodOnNode {
   /** The node lost power, or the object is gone: containers stop, and nothing is reported. */
   vanish(): void {
     this.#gone = true;
+    this.#leave();
     this.#reporter.stop();
     this.#stopWorker();
     this.#stopAgent();
@@ -158,6 +186,7 @@ export class PodOnNode {
         return;
       }
       this.#world.tell(this.#name, "gate gives up, and the agent exits");
+      this.#fail();
       this.#stopAgent();
       this.#atRelist(() => this.#restartAll());
     });
@@ -201,6 +230,7 @@ export class PodOnNode {
     if (worker !== undefined) this.#report("Running", { kind: "running" }, worker, id);
     this.#world.after(20, 2_000, () => {
       if (this.#gone) return;
+      this.#world.judge.workerKilled(this.#uid);
       this.#stopWorker();
       this.#stopAgent();
       this.#restarts += 1;
@@ -215,6 +245,17 @@ export class PodOnNode {
     this.#stopAgent();
     this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, Number.POSITIVE_INFINITY);
     this.#report("Succeeded", undefined, { kind: "terminated", exitCode: 0, reason: "Completed" }, id);
+  }
+
+  #leave(): void {
+    const epoch = this.#world.api.get("pod", this.#uid)?.epoch;
+    if (epoch?.kind === "present") this.#world.judge.podEnded(this.#jobSet.uid, epoch.epoch);
+  }
+
+  /** Something failed in the epoch that runs now. */
+  #fail(): void {
+    const epoch = this.#world.api.get("object", this.#jobSet.name)?.status?.syncedEpoch;
+    if (epoch !== undefined) this.#world.judge.epochFailed(this.#jobSet.uid, epoch);
   }
 
   #stopWorker(): void {

@@ -1,7 +1,8 @@
 // The nodes of a simulation: which Pods have containers on them, and how a Pod ends.
 import type { Pod } from "../api/pod.ts";
-import { PodOnNode } from "./kubelet.ts";
+import { GRACE_MS, PodOnNode } from "./kubelet.ts";
 import { type PodStatus, withStatus } from "./pod-status.ts";
+import { NODES } from "./shape.ts";
 import type { World } from "./world.ts";
 
 export interface PodDeletion {
@@ -10,6 +11,9 @@ export interface PodDeletion {
   /** The object goes at once, without the kubelet. */
   readonly forced: boolean;
 }
+
+/** How often a worker fails when a peer has left. */
+const PEER_FAILS = 0.3;
 
 export class Nodes {
   readonly #world: World;
@@ -32,6 +36,16 @@ export class Nodes {
     return undefined;
   }
 
+  /** The node for the next Pod. If all have lost power, one gets it back. */
+  choose(number: number): string {
+    const { poweredOff, unreachable } = this.#world;
+    const up = NODES.filter((node) => !poweredOff.has(node));
+    const node = (up.length === 0 ? NODES : up)[number % (up.length === 0 ? NODES.length : up.length)] ?? NODES[0];
+    poweredOff.delete(node);
+    unreachable.delete(node);
+    return node;
+  }
+
   start(pod: Pod, slot: string): void {
     this.#onNodes.set(pod.uid, new PodOnNode(this.#world, pod, slot));
   }
@@ -46,18 +60,29 @@ export class Nodes {
       this.remove(uid);
       return true;
     }
+    if (how.disrupted) this.#world.judge.podDisrupted(uid);
     const target = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "" } as const;
     api.set("pod", uid, {
       ...pod,
-      deletion: { timestamp: new Date(this.#world.clock).toISOString(), graceSeconds: 2 },
+      deletion: {
+        timestamp: new Date(this.#world.clock + GRACE_MS).toISOString(),
+        graceSeconds: GRACE_MS / 1_000,
+      },
       conditions: how.disrupted ? [...pod.conditions, target] : pod.conditions,
       resourceVersion: api.nextVersion(),
     });
     this.#world.after(5, 200, () => {
       // A Pod whose node has no power stays terminating.
-      this.#onNodes.get(uid)?.terminate((status) => this.remove(uid, status));
+      const ended = (status: PodStatus | undefined) => this.remove(uid, status);
+      this.#onNodes.get(uid)?.terminate(() => this.#losePeer(), ended);
     });
     return true;
+  }
+
+  /** A worker that has lost the connection to a peer may fail. */
+  #losePeer(): void {
+    const { random } = this.#world;
+    if (random.chance(PEER_FAILS)) random.pick(this.pods.filter(({ hasWorker }) => hasWorker))?.losePeer();
   }
 
   /** The object is gone. The watches see its last state: with a deletion timestamp and without any grace left. */
@@ -77,6 +102,7 @@ export class Nodes {
 
   /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
   powerOff(uid: string): void {
+    this.#world.judge.podDisrupted(uid);
     this.#onNodes.get(uid)?.vanish();
     this.#onNodes.delete(uid);
   }

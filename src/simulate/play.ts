@@ -7,6 +7,9 @@ import { type RunResult, simulate } from "./simulate.ts";
 /** More than any run uses: a JobSet that fails for its budget would hide what comes after. */
 const AMPLE = 1_000;
 
+/** How many random runs have no budget at all: there a disruption must not fail the JobSet. */
+const WITHOUT_BUDGET = 0.2;
+
 interface ScenarioOptions {
   readonly seed: number;
   readonly pods: number;
@@ -33,7 +36,8 @@ function randomShape(seed: number): JobSetShape {
   const stage = (name: string, dependsOn: JobSetShape["stages"][number]["dependsOn"] = []) => {
     return { name, replicas: random.integer(1, 2), parallelism: random.integer(1, 2), dependsOn };
   };
-  const common = { inOrder: false, maxRestarts: AMPLE };
+  const hasBudget = !new Random(seed ^ 0xb0d9e7).chance(WITHOUT_BUDGET);
+  const common = { inOrder: false, maxRestarts: hasBudget ? AMPLE : 0 };
   switch (random.integer(0, 4)) {
     case 0:
       return { ...common, inOrder: true, stages: [stage("driver"), stage("workers"), stage("evaluators")] };

@@ -1,4 +1,5 @@
 // What all parts of a simulation share: time, randomness, the API server, the timeline and the judge.
+import type { Unreachable } from "../api/node.ts";
 import { ApiServer } from "./api-server.ts";
 import { Judge } from "./judge.ts";
 import { Random } from "./random.ts";
@@ -8,23 +9,35 @@ import type { Moment } from "./timeline.ts";
 /** The clock time at which every run starts. A fixed one keeps runs comparable. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
+/** Slow watches lag by up to 3 s, and reconnect within 1 s after an outage. */
+const MOST_LAG_MS = 5_000;
+
 export class World {
   readonly schedule = new Schedule();
   readonly random: Random;
   readonly api: ApiServer;
   readonly judge: Judge;
   readonly moments: Moment[] = [];
+  /** The nodes without power, and those of them that are known to be lost. */
+  readonly poweredOff = new Set<string>();
+  readonly unreachable = new Map<string, Unreachable>();
   #uids = 0;
 
   constructor(seed: number) {
     this.random = new Random(seed);
     this.api = new ApiServer(this.schedule, this.random);
-    this.judge = new Judge((breach) => this.tell("JUDGE", breach));
+    const judged = (breach: string) => this.tell("JUDGE", breach);
+    this.judge = new Judge(judged, () => this.schedule.now);
   }
 
   /** Clock time in milliseconds since 1970. */
   get clock(): number {
     return BEGINNING + this.schedule.now;
+  }
+
+  /** When every watch has delivered what happens now, in milliseconds since the start. */
+  get visibleAt(): number {
+    return Math.max(this.schedule.now, this.api.outageUntil) + MOST_LAG_MS;
   }
 
   uid(kind: string): string {

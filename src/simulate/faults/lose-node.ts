@@ -4,6 +4,7 @@ import { always, type FaultDefinition } from "./fault.ts";
 
 /** A peer that waits for a lost worker gives up long before the node is missed. */
 const PEER_GIVES_UP_MS = [1_000, 30_000] as const;
+const UNREACHABLE_MS = 40_000;
 const EVICTED_MS = [40_000, 50_000] as const;
 const FREED_MS = [60_000, 80_000] as const;
 
@@ -15,12 +16,23 @@ export const loseNode: FaultDefinition = {
   byRequest: false,
   // Peers fail first. The restart is uncounted only if the node is missed before the group is back.
   mayCount: always,
-  strike({ world, nodes }) {
-    const { api, random } = world;
-    const node = random.pick(NODES);
+  strike({ world, nodes, controllers }) {
+    const { api, random, schedule, unreachable, poweredOff } = world;
+    const node = random.pick(NODES) ?? "";
     const lost = api.list("pod").filter((pod) => pod.node === node);
     const peers = nodes.pods.filter((pod) => pod.hasWorker && !lost.some(({ name }) => name === pod.name));
     if (lost.length > 0) world.after(...PEER_GIVES_UP_MS, () => random.pick(peers)?.endWorker(1));
+    poweredOff.add(node);
+    schedule.after(UNREACHABLE_MS, () => {
+      if (!poweredOff.has(node)) return;
+      unreachable.set(node, {});
+      controllers.nodesChanged();
+    });
+    schedule.after(FREED_MS[1], () => {
+      poweredOff.delete(node);
+      unreachable.delete(node);
+      controllers.nodesChanged();
+    });
     for (const { uid } of lost) {
       nodes.powerOff(uid);
       world.after(...EVICTED_MS, () => nodes.delete(uid, { disrupted: true, forced: false }));

@@ -25,6 +25,8 @@ function setSuspended({ world, jobSets }: Cluster, suspended: boolean): void {
   const { jobSet } = jobSets;
   if (jobSet === undefined) return;
   world.tell("user", suspended ? "suspends the JobSet" : "resumes the JobSet");
+  if (suspended) world.judge.jobSetSuspended(world.visibleAt);
+  else world.judge.jobSetResumed();
   const lastTransitionTime = new Date(world.clock).toISOString();
   const condition = { type: "Suspended", status: suspended ? "True" : "False", reason: "", message: "" } as const;
   const conditions = [{ ...condition, lastTransitionTime }];

@@ -2,7 +2,7 @@
 // observe.ts and decide.ts. Time stands still, so that a view does not depend on when it was reached.
 import { type Decision, decide } from "../../../controller/decide.ts";
 import { type Group, newGroup } from "../../../controller/group/group.ts";
-import { observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
+import { forgetPod, observeJob, observeJobSet, observeObject, observePod } from "../../../controller/group/observe.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
 import type { Job } from "../../api/job.ts";
 import type { JobSet } from "../../api/jobset.ts";
@@ -30,6 +30,11 @@ export class KnownGroups {
   /** `key` names the version of the Pod. */
   afterPod(group: number, key: string, pod: () => Pod): number {
     return this.#observed(group, `pod ${key}`, (copy) => observePod(copy, pod(), NOW));
+  }
+
+  /** The Pod is gone. */
+  afterPodGone(group: number, uid: string): number {
+    return this.#observed(group, `gone ${uid}`, (copy) => forgetPod(copy, uid, NOW));
   }
 
   afterObject(group: number, object: StoredObject): number {

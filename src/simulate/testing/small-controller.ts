@@ -3,10 +3,15 @@ import { execute, type Writes } from "../../../controller/execute.ts";
 import type { Step } from "./explore.ts";
 import { withObjectNews } from "./small-kubelet.ts";
 import { JOBSET, type PodVersion, podOfVersion, versionKey } from "./small-pods.ts";
-import { KNOWN, OBJECTS, type State, statusOf } from "./small-state.ts";
+import { KNOWN, OBJECTS, type State, statusOf, versionOf } from "./small-state.ts";
 
-/** `failures` is how many workers and agents were killed so far. */
-export function controllerSteps(state: State, failures: number): readonly Step<State>[] {
+/** What has happened so far: workers and agents that were killed, and Pods that were evicted. */
+export interface Toll {
+  readonly failures: number;
+  readonly evictions: number;
+}
+
+export function controllerSteps(state: State, toll: Toll): readonly Step<State>[] {
   const steps: Step<State>[] = [];
   const step = (what: string, next: State, breach?: string) =>
     steps.push({ what: `controller: ${what}`, next, isFault: false, breach });
@@ -14,7 +19,7 @@ export function controllerSteps(state: State, failures: number): readonly Step<S
   const [version, ...laterPods] = podNews;
   if (version !== undefined) {
     const next = { ...state, controller: seePod(controller, version), podNews: laterPods };
-    step(`sees Pod ${version.pod} in epoch ${version.epoch}, ${version.status?.says}`, next);
+    step(`sees Pod ${version.pod} in epoch ${version.epoch}, ${version.status?.says}, ${version.end}`, next);
   }
   const [object, ...laterObjects] = objectNews;
   if (object !== undefined) {
@@ -25,7 +30,7 @@ export function controllerSteps(state: State, failures: number): readonly Step<S
   // A decision on an older version is refused by the API server.
   if (decision !== undefined && (seen?.resourceVersion ?? "0") === String(state.object)) {
     for (const written of execute(decision, { jobSet: JOBSET, object: seen }, WRITES))
-      step(`writes ${OBJECTS.describe(written)}`, stored(state, written), writeBreach(state, written, failures));
+      step(`writes ${OBJECTS.describe(written)}`, stored(state, written), writeBreach(state, written, toll));
   }
   return steps;
 }
@@ -33,13 +38,13 @@ export function controllerSteps(state: State, failures: number): readonly Step<S
 /** Another controller takes over, with a list of everything that exists. */
 export function restartController(state: State): State {
   let controller = KNOWN.nothing;
-  for (const [index, { epoch, status }] of state.pods.entries())
-    controller = seePod(controller, { pod: index, epoch, status });
+  for (const [index, pod] of state.pods.entries()) controller = seePod(controller, versionOf(pod, index));
   if (state.object !== 0) controller = seeObject(controller, state.object);
   return { ...state, controller, podNews: [], objectNews: [] };
 }
 
 function seePod(group: number, version: PodVersion): number {
+  if (version.end === "gone") return KNOWN.afterPodGone(group, podOfVersion(version).uid);
   return KNOWN.afterPod(group, versionKey(version), () => podOfVersion(version));
 }
 
@@ -69,13 +74,18 @@ function stored(state: State, object: number): State {
   return { ...state, object, pods, objectNews: [...state.objectNews, object] };
 }
 
-function writeBreach(state: State, written: number, failures: number): string | undefined {
+function writeBreach(state: State, written: number, { failures, evictions }: Toll): string | undefined {
   const [old, status] = [statusOf(state), OBJECTS.at(written)?.status];
   if (old === undefined || status === undefined) return undefined;
   if (status.syncedEpoch < old.syncedEpoch || status.deprecatedEpoch < old.deprecatedEpoch)
     return "an epoch moved back";
   if (status.deprecatedEpoch > status.syncedEpoch) return "an epoch ended that had not begun";
   if (status.restarts < old.restarts) return "a restart was forgotten";
+  const saver = state.pods.findIndex(({ end, worker }) => end !== "none" && worker === "runs");
+  if (status.deprecatedEpoch > old.deprecatedEpoch && failures === 0 && saver !== -1)
+    return `epoch ${status.deprecatedEpoch} ended while the worker of Pod ${saver} saves its work`;
   // This also ends the exploration of a group that would restart endlessly.
-  return status.history.length > failures ? `${status.history.length} restarts for ${failures} failures` : undefined;
+  return status.history.length > failures + evictions
+    ? `${status.history.length} restarts for ${failures} failures and ${evictions} evictions`
+    : undefined;
 }

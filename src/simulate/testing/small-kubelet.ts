@@ -1,18 +1,30 @@
 // What one Pod of the small model may do next: its kubelet, its worker, and its agent with the real decisions.
 import { type AgentState, advance, decide } from "../../../agent/decide.ts";
 import type { Step } from "./explore.ts";
-import { NOTHING_KEPT, newborn, type PodState, withoutAgent } from "./small-pods.ts";
-import { OBJECTS, type State, withPod, withPodNews } from "./small-state.ts";
+import { NOTHING_KEPT, newborn, type PodState, replacementOf, withoutAgent } from "./small-pods.ts";
+import { OBJECTS, type State, versionOf, withPod, withPodNews } from "./small-state.ts";
 
 export function podSteps(state: State, pod: PodState, index: number): readonly Step<State>[] {
   const steps: Step<State>[] = [];
   const step = (what: string, next: State, breach?: string) =>
     steps.push({ what: `Pod ${index}: ${what}`, next, isFault: false, breach });
   const change = (changed: PodState) => withPod(state, index, changed);
-  const { agent, request, news, worker, noticed, kept, unsent, incarnation } = pod;
-  if (noticed || agent === undefined)
+  const { agent, request, news, worker, noticed, kept, unsent, incarnation, end } = pod;
+  if (end === "evicted") step("the kubelet sends SIGTERM", change({ ...pod, end: "ending" }));
+  if (end === "ending") {
+    const ended = { ...withoutAgent(pod), worker: "none", end: "failed", unsent: undefined } as const;
+    step("its containers have ended", withPodNews(change(ended), index));
+  }
+  if (end === "failed") {
+    const gone = { ...state, podNews: [...state.podNews, { ...versionOf(pod, index), end: "gone" } as const] };
+    step("the Job replaces it", withPodNews(withPod(gone, index, replacementOf(pod)), index));
+    return steps;
+  }
+  // A Pod that is ending does not restart in place.
+  const mayRestart = end !== "ending";
+  if (mayRestart && (noticed || agent === undefined))
     step("all containers restart", change({ ...pod, ...newborn(incarnation + 1, kept) }));
-  if (worker === "failed" && !noticed && agent !== undefined)
+  if (mayRestart && worker === "failed" && !noticed && agent !== undefined)
     step("the kubelet notices the failure", change({ ...pod, noticed: true, unsent: { says: "failed", incarnation } }));
   if (unsent !== undefined) {
     const sent = change({ ...pod, status: unsent, unsent: undefined });
@@ -23,13 +35,14 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
     step("the agent reads", change(settle({ ...pod, seen: state.object, news: [] }, agent, true)));
   if (request === "publish") {
     const published = advance(agent, { kind: "publish", epoch: agent.epoch ?? 0 });
-    const changed = settle({ ...pod, epoch: agent.epoch ?? 0 }, published, false);
+    const epoch = agent.epoch ?? 0;
+    const changed = settle({ ...pod, epoch, reached: Math.max(pod.reached, epoch) }, published, false);
     step(`the agent publishes epoch ${agent.epoch}`, withPodNews(change(changed), index));
   }
   const [next, ...later] = news;
   if (request === "none" && next !== undefined)
     step(`the agent sees ${OBJECTS.describe(next)}`, change(settle({ ...pod, seen: next, news: later }, agent, false)));
-  if (agent.lifted && worker === "none" && !noticed) {
+  if (agent.lifted && worker === "none" && !noticed && mayRestart) {
     const started = change({ ...pod, worker: "runs", unsent: { says: "running", incarnation } });
     step(`the worker starts in epoch ${agent.epoch}`, started, startBreach(state, agent.epoch ?? 0));
   }
@@ -72,7 +85,8 @@ function skipIgnored(pod: PodState, agent: AgentState): PodState {
 }
 
 function startBreach({ pods }: State, epoch: number): string | undefined {
-  if (pods.some((pod) => pod.epoch < epoch)) return `a worker started in epoch ${epoch} before every Pod reached it`;
+  if (pods.some(({ reached }) => reached < epoch))
+    return `a worker started in epoch ${epoch} before every Pod reached it`;
   const runs = pods.filter(({ worker }) => worker === "runs");
   return runs.some(({ agent, epoch: published }) => (agent?.epoch ?? published) !== epoch)
     ? `a worker started in epoch ${epoch} while one of another epoch runs`

@@ -2,13 +2,14 @@
 // of agents and controller are the real ones. Events of one watch arrive in order; nothing else is ordered. Every event
 // waits until the explorer delivers it, and every kubelet acts when the explorer says so.
 import type { Model, Step } from "./explore.ts";
-import { controllerSteps, restartController } from "./small-controller.ts";
+import { controllerSteps, restartController, type Toll } from "./small-controller.ts";
 import { podSteps } from "./small-kubelet.ts";
 import { newPods, podKey, versionKey, withoutAgent } from "./small-pods.ts";
-import { type Fault, KNOWN, type State, statusOf, withPod } from "./small-state.ts";
+import { type Fault, KNOWN, type State, statusOf, withPod, withPodNews } from "./small-state.ts";
 
 const CONTROLLER: Fault = "kill-controller";
 const AT_BARRIER: Fault = "kill-agent-at-barrier";
+const EVICTION: Fault = "evict-pod";
 /** Faults after which no restart is due. */
 const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, AT_BARRIER]);
 
@@ -36,12 +37,14 @@ export class SmallModel implements Model<State> {
   /** What is wrong with a settled group. */
   judge(state: State): string | undefined {
     const { restarts = 0, syncedEpoch = 0, history = [] } = statusOf(state) ?? {};
-    const failures = this.#failures(state);
+    const { failures, evictions } = this.#toll(state);
     const counted = history.filter((record) => record.counted).length;
     // In a group that ran, the first failure is never missed, and every failure is attributed correctly.
     const ran = statusOf(this.beginning) !== undefined;
-    if (ran && failures > 0 && restarts === 0) return `${failures} failures were not counted`;
-    if (restarts !== counted || (ran && counted !== history.length))
+    const isAttributed = ran && evictions === 0;
+    if (isAttributed && failures > 0 && restarts === 0) return `${failures} failures were not counted`;
+    if (failures === 0 && restarts > 0) return `${restarts} restarts were counted without a failure`;
+    if (restarts !== counted || (isAttributed && counted !== history.length))
       return `${restarts} restarts were counted, and ${counted} of ${history.length} are on record`;
     if (syncedEpoch - this.#firstEpoch !== history.length)
       return `${history.length} restarts led to epoch ${syncedEpoch}`;
@@ -56,7 +59,7 @@ export class SmallModel implements Model<State> {
   /** What happens without a fault. */
   #ownSteps(state: State): readonly Step<State>[] {
     const ofPods = state.pods.flatMap((pod, index) => podSteps(state, pod, index));
-    return [...ofPods, ...controllerSteps(state, this.#failures(state))];
+    return [...ofPods, ...controllerSteps(state, this.#toll(state))];
   }
 
   #faultSteps(state: State): readonly Step<State>[] {
@@ -71,6 +74,10 @@ export class SmallModel implements Model<State> {
       // Both Pods are alike until the first fault, so the first of two faults may always strike the same Pod.
       const isFirst = state.faults.length === this.#allFaults.length && left.length > 0;
       return (isFirst ? state.pods.slice(0, 1) : state.pods).flatMap((pod, index) => {
+        if (fault === EVICTION && pod.end === "none")
+          return [
+            strike(`Pod ${index} is evicted`, withPodNews(withPod(state, index, { ...pod, end: "evicted" }), index)),
+          ];
         if (fault === "kill-worker" && pod.worker === "runs")
           return [strike(`the worker of Pod ${index} fails`, withPod(state, index, { ...pod, worker: "failed" }))];
         if (
@@ -83,10 +90,14 @@ export class SmallModel implements Model<State> {
     });
   }
 
-  /** How many workers and agents were killed so far, not counting harmless faults. */
-  #failures({ faults }: State): number {
-    const harmful = (some: readonly Fault[]) => some.filter((fault) => !HARMLESS.has(fault)).length;
-    return harmful(this.#allFaults) - harmful(faults);
+  /** Harmless faults are not part of it. */
+  #toll({ faults }: State): Toll {
+    const struck = (counts: (fault: Fault) => boolean) =>
+      this.#allFaults.filter(counts).length - faults.filter(counts).length;
+    return {
+      failures: struck((fault) => fault !== EVICTION && !HARMLESS.has(fault)),
+      evictions: struck((fault) => fault === EVICTION),
+    };
   }
 
   get #firstEpoch(): number {

@@ -29,13 +29,18 @@ export interface PodState {
   /** Epoch (0 for none) and status at the API server. */
   readonly epoch: number;
   readonly status: Report | undefined;
+  /** How often the Pod of this slot was replaced. */
+  readonly generation: number;
+  /** `evicted`: the Pod has a deletionTimestamp. `ending`: its kubelet has sent SIGTERM. `failed`: its containers ended. */
+  readonly end: "none" | "evicted" | "ending" | "failed";
+  /** The highest epoch that a Pod of this slot has published. */
+  readonly reached: number;
 }
 
 /** One watch event of a Pod. */
-export interface PodVersion {
+export interface PodVersion extends Pick<PodState, "epoch" | "status" | "generation"> {
   readonly pod: number;
-  readonly epoch: number;
-  readonly status: Report | undefined;
+  readonly end: "none" | "evicted" | "failed" | "gone";
 }
 
 /** Two is the least number that can disagree, and three are too many to explore completely. */
@@ -48,29 +53,44 @@ const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, ind
 
 /** As the Job controller creates them. */
 export function newPods(): readonly PodState[] {
-  return BLANKS.map(() => ({ ...newborn(1, NOTHING_KEPT), unsent: undefined, epoch: 0, status: undefined }));
+  return BLANKS.map(() => newPod(0, 0));
+}
+
+function newPod(generation: number, reached: number): PodState {
+  const created = { unsent: undefined, epoch: 0, status: undefined, end: "none" } as const;
+  return { ...newborn(1, NOTHING_KEPT), ...created, generation, reached };
+}
+
+/** As the Job controller creates it when the Pod has failed. */
+export function replacementOf({ generation, reached }: PodState): PodState {
+  return newPod(generation + 1, reached);
 }
 
 /**
  * A Pod with new containers. Its state at the API server and the unsent report stay: the kubelet waits for the gate
  * and reports nothing before the barrier is lifted.
  */
-export function newborn(incarnation: number, kept: number): Omit<PodState, "epoch" | "status" | "unsent"> {
+export function newborn(incarnation: number, kept: number): Omit<PodState, AtServer | "unsent"> {
   const identity = { jobSetUid: JOBSET.uid, replicatedJob: STAGE.name };
   const agent = kept === NOTHING_KEPT ? newAgent(identity) : newAgent(identity, kept);
   return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false, kept };
 }
 
+/** What a restart in place does not change. */
+type AtServer = "epoch" | "status" | "generation" | "end" | "reached";
+
 export const NOTHING_KEPT = 0;
 
 export function podKey(pod: PodState): string {
   const { agent, request, seen, news, worker, noticed, kept, unsent, epoch, status, incarnation } = pod;
+  const { generation, end, reached } = pod;
   const doing = agent === undefined ? "-" : [agent.epoch, agent.published, agent.lifted, request, seen, news].join();
-  return [incarnation, doing, worker, noticed, kept, reportKey(unsent), epoch, reportKey(status)].join(";");
+  const onNode = [incarnation, doing, worker, noticed, kept, reportKey(unsent)];
+  return [...onNode, epoch, reportKey(status), generation, end, reached].join(";");
 }
 
-export function versionKey({ pod, epoch, status }: PodVersion): string {
-  return `${pod} ${epoch} ${reportKey(status)}`;
+export function versionKey({ pod, epoch, status, generation, end }: PodVersion): string {
+  return `${pod} ${generation} ${epoch} ${end} ${reportKey(status)}`;
 }
 
 function reportKey(report: Report | undefined): string {
@@ -81,11 +101,19 @@ export function withoutAgent(pod: PodState): PodState {
   return { ...pod, agent: undefined, request: "none", seen: 0, news: [] };
 }
 
-export function podOfVersion({ pod: index, epoch, status }: PodVersion): Pod {
+/** The grace period is not over before the worker has ended: time stands still. */
+const DELETION = { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 };
+const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "" } as const;
+
+export function podOfVersion({ pod: index, epoch, status, generation, end }: PodVersion): Pod {
   const blank = BLANKS[index];
   if (blank === undefined) throw new Error(`there is no Pod ${index}`);
-  const pod: Pod = { ...blank, epoch: epoch === 0 ? { kind: "absent" } : { kind: "present", epoch } };
-  return status === undefined ? pod : { ...pod, ...statusOf(blank.uid, status) };
+  const uid = `${blank.uid}-${generation}`;
+  const created: Pod = { ...blank, uid, epoch: epoch === 0 ? { kind: "absent" } : { kind: "present", epoch } };
+  const pod = status === undefined ? created : { ...created, ...statusOf(uid, status) };
+  if (end === "none") return pod;
+  const evicted: Pod = { ...pod, deletion: DELETION, conditions: [...pod.conditions, DISRUPTED] };
+  return end === "evicted" ? evicted : { ...evicted, phase: "Failed" };
 }
 
 function statusOf(uid: string, { says, incarnation }: Report): ReturnType<typeof podStatus> {

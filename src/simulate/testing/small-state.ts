@@ -3,7 +3,7 @@ import { KnownGroups } from "./known-groups.ts";
 import { ObjectVersions, type Status } from "./object-versions.ts";
 import { JOB, JOBSET, type PodState, type PodVersion } from "./small-pods.ts";
 
-export type Fault = "kill-worker" | "kill-agent" | "kill-agent-at-barrier" | "kill-controller";
+export type Fault = "kill-worker" | "evict-pod" | "kill-agent" | "kill-agent-at-barrier" | "kill-controller";
 
 export interface State {
   /** The version of the InPlaceRestart at the API server; 0 when there is none. */
@@ -33,5 +33,10 @@ export function withPod(state: State, index: number, pod: PodState): State {
 export function withPodNews(state: State, index: number): State {
   const pod = state.pods[index];
   if (pod === undefined) return state;
-  return { ...state, podNews: [...state.podNews, { pod: index, epoch: pod.epoch, status: pod.status }] };
+  return { ...state, podNews: [...state.podNews, versionOf(pod, index)] };
+}
+
+/** The Pod as the API server has it. */
+export function versionOf({ epoch, status, generation, end }: PodState, index: number): PodVersion {
+  return { pod: index, epoch, status, generation, end: end === "ending" ? "evicted" : end };
 }
