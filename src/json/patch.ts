@@ -43,8 +43,9 @@ function compareMaps(before: JsonObject, after: JsonObject, path: string, depth:
 }
 
 /**
- * Skips the items that both lists share at the start and at the end, and compares the rest: items with names by their
- * names, others in pairs. An agent in front of ten initContainers is then one operation instead of eleven.
+ * Skips the items that both lists share at the start and at the end. Of the rest, items with the same name belong
+ * together. An agent in front of ten initContainers is then one operation, and one more for each initContainer that
+ * gets a field.
  */
 function compareLists(
   before: readonly Json[],
@@ -58,69 +59,71 @@ function compareLists(
   while (head < shorter && before[head] === after[head]) head++;
   let tail = 0;
   while (tail < shorter - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
-  const [oldEnd, newEnd] = [before.length - tail, after.length - tail];
-  const kept = keptNames(before.slice(head, oldEnd), after.slice(head, newEnd));
-  if (kept !== undefined) {
-    compareNamed(after, kept, [head, newEnd], path, depth, into);
-    return;
+  const old = before.slice(head, before.length - tail);
+  const now = after.slice(head, after.length - tail);
+  // From the start to the end, so that each index is valid when its operation is applied.
+  let [oldStart, newStart] = [0, 0];
+  for (const [oldIndex, newIndex] of [...sameNames(old, now), [old.length, now.length] as const]) {
+    const gap = now.slice(newStart, newIndex);
+    compareInPairs(old.slice(oldStart, oldIndex), gap, head + newStart, path, depth, into);
+    const [was, is] = [old[oldIndex], now[newIndex]];
+    if (was !== undefined && is !== undefined) compare(was, is, `${path}/${head + newIndex}`, depth + 1, into);
+    [oldStart, newStart] = [oldIndex + 1, newIndex + 1];
   }
-  const paired = Math.min(oldEnd, newEnd);
-  for (let index = head; index < paired; index++) {
-    const [old, now] = [before[index], after[index]];
-    if (old !== undefined && now !== undefined) compare(old, now, `${path}/${index}`, depth + 1, into);
+}
+
+/** The positions of items that both lists have, by name, in the order of both. */
+function sameNames(before: readonly Json[], after: readonly Json[]): (readonly [number, number])[] {
+  // From the last to the first, so that the next position of a name is the last in its list.
+  const positions = new Map<string, number[]>();
+  for (let index = after.length - 1; index >= 0; index--) {
+    const name = nameOf(after[index]);
+    if (name === undefined) continue;
+    const known = positions.get(name);
+    if (known === undefined) positions.set(name, [index]);
+    else known.push(index);
   }
-  // From the end, so that the indexes of the items still to be removed stay valid.
-  for (let index = oldEnd - 1; index >= paired; index--) into.push({ op: "remove", path: `${path}/${index}` });
-  for (let index = paired; index < newEnd; index++) {
-    const value = after[index];
-    if (value !== undefined) into.push({ op: "add", path: `${path}/${index}`, value });
+  const found: (readonly [number, number])[] = [];
+  let next = 0;
+  for (const [index, item] of before.entries()) {
+    const name = nameOf(item);
+    const left = name === undefined ? undefined : positions.get(name);
+    let position = left?.pop();
+    while (position !== undefined && position < next) position = left?.pop();
+    if (position === undefined) continue;
+    found.push([index, position]);
+    next = position + 1;
   }
+  return found;
 }
 
 /**
- * The items of `before` by name, if every item has a name of its own and none is removed or moved: injection only adds
- * items and changes others. Undefined otherwise.
+ * Compares items by position, from `start` on, and adds or removes what remains. Where the numbers differ, an item with
+ * another name is another item.
  */
-function keptNames(before: readonly Json[], after: readonly Json[]): ReadonlyMap<string, Json> | undefined {
-  if (before.length === 0 || before.length >= after.length) return undefined;
-  const [old, now] = [byName(before), byName(after)];
-  if (old === undefined || now === undefined) return undefined;
-  const names = [...now.keys()].filter((name) => old.has(name));
-  return names.length === old.size && [...old.keys()].every((name, index) => names[index] === name) ? old : undefined;
-}
-
-/** Undefined if an item has no name, or a name that another one has. */
-function byName(items: readonly Json[]): ReadonlyMap<string, Json> | undefined {
-  const named = new Map<string, Json>();
-  for (const item of items) {
-    const name = nameOf(item);
-    if (name === undefined || named.has(name)) return undefined;
-    named.set(name, item);
-  }
-  return named;
-}
-
-function compareNamed(
+function compareInPairs(
+  before: readonly Json[],
   after: readonly Json[],
-  kept: ReadonlyMap<string, Json>,
-  [start, end]: readonly [number, number],
+  start: number,
   path: string,
   depth: number,
   into: PatchOperation[],
 ): void {
-  // From the start, so that each index is valid when its operation is applied.
-  for (let index = start; index < end; index++) {
-    const now = after[index];
-    if (now === undefined) continue;
-    const old = kept.get(nameOf(now) ?? "");
-    if (old === undefined) into.push({ op: "add", path: `${path}/${index}`, value: now });
-    else compare(old, now, `${path}/${index}`, depth + 1, into);
+  for (const [index, value] of after.entries()) {
+    const [old, place] = [before[index], `${path}/${start + index}`];
+    if (old === undefined) into.push({ op: "add", path: place, value });
+    else if (before.length !== after.length && nameOf(old) !== nameOf(value))
+      into.push({ op: "replace", path: place, value });
+    else compare(old, value, place, depth + 1, into);
+  }
+  // From the end, so that the indexes of the items still to be removed stay valid.
+  for (let index = before.length - 1; index >= after.length; index--) {
+    into.push({ op: "remove", path: `${path}/${start + index}` });
   }
 }
 
-function nameOf(item: Json): string | undefined {
-  const name = isObject(item) && Object.hasOwn(item, "name") ? item["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
+function nameOf(item: Json | undefined): string | undefined {
+  return isObject(item) && Object.hasOwn(item, "name") && typeof item["name"] === "string" ? item["name"] : undefined;
 }
 
 function pointerToken(key: string): string {
