@@ -3,8 +3,9 @@
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
-import type { ChildJob, Group, Loss } from "./group.ts";
+import type { ChildJob, Group, Loss, Member } from "./group.ts";
 import { isRecreated } from "./membership.ts";
+import { agentOf } from "./pod-failure.ts";
 import { expectedSlots, isInside } from "./slots.ts";
 
 /**
@@ -13,12 +14,45 @@ import { expectedSlots, isInside } from "./slots.ts";
  */
 const SUCCESS_REPORT_MS = 2_000;
 
+/** The Pods of a target without agents are not watched. Its Job controller counts them, in batches of a second. */
+const JOB_REPORT_MS = 2_000;
+
 /** Whether the success policy is met: JobSet's controller is about to complete the JobSet. */
-export function hasSucceeded(group: Group): boolean {
+export function hasSucceeded(group: Group, status: InPlaceRestartStatus): boolean {
   const targets = targetsOf(group);
-  if (isAny(group)) return targets.some((name) => isBegun(group, name) && doneJobs(group, name) > 0);
+  const finishing = finishingSlots(group, status);
+  if (isAny(group)) {
+    return targets.some((name) => isBegun(group, name, finishing) && doneJobs(group, name, finishing) > 0);
+  }
   const required = targets.reduce((sum, name) => sum + (group.stages.get(name)?.stage.jobs ?? 0), 0);
-  return required > 0 && targets.every((name) => isStageDone(group, name));
+  return required > 0 && targets.every((name) => isStageDone(group, name, finishing));
+}
+
+/** Slots whose Pod is about to succeed, by Job. */
+type FinishingSlots = ReadonlyMap<string, number>;
+
+/**
+ * A kubelet reports that the containers of a Pod have ended with 0 up to a second before the Pod has succeeded, because
+ * it stops the agent in between. Asked only where it matters: a Pod was lost, and others may succeed without it.
+ */
+function finishingSlots(group: Group, status: InPlaceRestartStatus): FinishingSlots {
+  const finishing = new Map<string, number>();
+  const mayMatter = group.losses.size > 0 || !epochRuns(status);
+  if (group.jobSet?.successPolicy === undefined || !mayMatter) return finishing;
+  for (const member of group.members.values()) {
+    const { controller, completionIndex } = member.pod;
+    const child = group.jobs.get(controller?.uid ?? "");
+    if (child === undefined || completionIndex === undefined || !isFinishing(member)) continue;
+    if (child.slots.get(completionIndex)?.done === true) continue;
+    finishing.set(child.job.uid, (finishing.get(child.job.uid) ?? 0) + 1);
+  }
+  return finishing;
+}
+
+/** A Pod that restarts in place stops its agent first: there, a worker may answer the signal with 0. */
+function isFinishing({ pod, state, running }: Member): boolean {
+  if (state !== "live" || !running || agentOf(pod)?.state.kind !== "running") return false;
+  return pod.containers.every(({ init, state: each }) => init || (each.kind === "terminated" && each.exitCode === 0));
 }
 
 /**
@@ -29,7 +63,8 @@ export function successAwaitedUntil(group: Group, status: InPlaceRestartStatus, 
   if (group.jobSet?.successPolicy === undefined || group.losses.size === 0 || !epochRuns(status)) return undefined;
   const losses = [...group.losses.values()].filter((loss) => isProof(group, loss, status, now));
   if (losses.length === 0 || !losses.every(isCrash) || preventSuccess(group, losses)) return undefined;
-  return Math.min(...losses.map(({ at }) => at)) + SUCCESS_REPORT_MS;
+  const isPlain = targetsOf(group).some((name) => group.stages.get(name)?.stage.participates === false);
+  return Math.min(...losses.map(({ at }) => at)) + SUCCESS_REPORT_MS + (isPlain ? JOB_REPORT_MS : 0);
 }
 
 function isCrash({ cause }: Loss): boolean {
@@ -55,31 +90,31 @@ function targetsOf({ jobSet, stages }: Group): readonly string[] {
 }
 
 /** A slot is done before its Job is complete: the counts show it first. */
-function isStageDone(group: Group, name: string): boolean {
+function isStageDone(group: Group, name: string, finishing: FinishingSlots): boolean {
   const tally = group.stages.get(name);
   if (tally === undefined) return true;
-  if (tally.stage.participates) return tally.done >= expectedSlots(tally);
-  return doneJobs(group, name) >= tally.stage.jobs;
+  if (finishing.size === 0 && tally.stage.participates) return tally.done >= expectedSlots(tally);
+  return doneJobs(group, name, finishing) >= tally.stage.jobs;
 }
 
 /** Cheap: most of the time no Pod is done, and no Job has to be looked at. */
-function isBegun(group: Group, name: string): boolean {
+function isBegun(group: Group, name: string, finishing: FinishingSlots): boolean {
   const tally = group.stages.get(name);
-  return tally !== undefined && (!tally.stage.participates || tally.done > 0);
+  return tally !== undefined && (!tally.stage.participates || tally.done > 0 || finishing.size > 0);
 }
 
-function doneJobs({ jobs, jobSet }: Group, stage: string): number {
+function doneJobs({ jobs, jobSet }: Group, stage: string, finishing: FinishingSlots): number {
   return [...jobs.values()].filter((child) => {
-    const { replicatedJob, controller } = child.job;
-    return replicatedJob === stage && controller?.uid === jobSet?.uid && isJobDone(child);
+    const { uid, replicatedJob, controller } = child.job;
+    return replicatedJob === stage && controller?.uid === jobSet?.uid && isJobDone(child, finishing.get(uid) ?? 0);
   }).length;
 }
 
-function isJobDone({ job, slots }: ChildJob): boolean {
+function isJobDone({ job, slots }: ChildJob, finishing: number): boolean {
   if (isRecreated(job)) return false;
   if (job.outcome === "Complete") return true;
   const slotsDone = [...slots].filter(([index, slot]) => slot.done && isInside(job, index)).length;
   // The Job controller counts the last Pod before it writes that the Job is complete.
-  const done = Math.max(slotsDone, job.succeeded);
+  const done = Math.max(slotsDone + finishing, job.succeeded);
   return done > 0 && done >= (job.completions ?? job.parallelism);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { withMaxRestarts } from "../testing/restarts.ts";
-import { DELETED, DRIVER, driverScene, FIRST, runningScene, SECOND } from "../testing/scene.ts";
+import { DELETED, DRIVER, driverScene, FIRST, runningScene, Scene, SECOND } from "../testing/scene.ts";
 
 const BY_DRIVER = { successPolicy: { operator: "All", targetReplicatedJobs: ["driver"] } } as const;
 
@@ -23,6 +23,15 @@ describe("hold-for-success, where the driver decides the success of the JobSet,"
     expect(scene.status.history).toMatchObject([
       { cause: { reason: "ContainerExited", pod: FIRST, exitCode: 3 }, counted: true },
     ]);
+  });
+
+  it("waits 4 s if the driver has no agent, because only its Job shows the success", () => {
+    const scene = new Scene({ driver: { pods: 1, plain: true }, workers: { pods: 2 } }, BY_DRIVER).settle();
+    scene.job("driver-0").job("workers-0").at(1, FIRST, SECOND).settle().runs("a", FIRST, SECOND).settle();
+    expect(scene.fails(FIRST, "a").settle().verdict()).toEqual({ reports: [], wakeAt: scene.now + 4_000 });
+    scene.job("driver-0", { succeeded: 1 });
+    scene.now += 4_000;
+    expect(scene.settle().epochs).toBe("0/1");
   });
 
   it("does not start again with every further crash", () => {

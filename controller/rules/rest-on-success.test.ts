@@ -28,6 +28,18 @@ describe("rest-on-success, when the driver has succeeded,", () => {
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 1, restarts: 0 });
   });
 
+  it("applies as soon as its containers have ended with 0, before the kubelet has stopped its agent", () => {
+    const scene = driverScene({ ...BY_DRIVER, ...withMaxRestarts(0) })
+      .fails(FIRST, "a")
+      .settle();
+    scene.now += 1_900;
+    scene.fails(DRIVER, "a", 0).settle();
+    scene.now += 500;
+    expect(scene.settle().status).toMatchObject({ deprecatedEpoch: 0, restarts: 0, history: [] });
+    scene.pod(DRIVER, { phase: "Succeeded" }).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, history: [] });
+  });
+
   it("goes on as usual when JobSet recreates the Jobs all the same", () => {
     const scene = succeed(driverScene(BY_DRIVER), DRIVER).job("driver-0", { outcome: "Complete" }).settle();
     scene.job("driver-0", { deletionTimestamp: "2026-01-01T00:00:00Z" }).job("workers-0", { outcome: "Failed" });
