@@ -50,7 +50,8 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
 
 function describeCount(budget: Budget): string {
   if (!isSpent(budget)) return `restart ${budget.used + 1} of ${budget.max}`;
-  return `the budget of ${budget.max} restarts is spent, so the JobSet fails unless a disruption turns out to be the cause`;
+  const outlook = "so the JobSet fails unless a disruption turns out to be the cause";
+  return `the budget of ${budget.max} restarts is spent, ${outlook}`;
 }
 
 /** Why the action is stronger than a restart in place. */
