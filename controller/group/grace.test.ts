@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Surroundings } from "../stuck-pods/surroundings.ts";
-import { HEALTHY_CLUSTER } from "../stuck-pods/surroundings.ts";
+import { HEALTHY_CLUSTER, type Surroundings } from "../stuck-pods/surroundings.ts";
 import { A, B, comeBack } from "../testing/restarts.ts";
 import { DISRUPTED, LEAVING, runningScene, Scene } from "../testing/scene.ts";
+import { savesUntil } from "./grace.ts";
 
 const EVICTED = { deletion: LEAVING, conditions: [DISRUPTED] };
 /** Ten seconds after the end of its grace period. */
@@ -39,13 +39,34 @@ describe("while a Pod is going away, the epoch goes on", () => {
     expect(scene.status.history).toMatchObject([{ cause: { reason: "Disruption", pod: A }, counted: false }]);
   });
 
+  it("until all of its workers have ended", () => {
+    const scene = runningScene().pod(A, EVICTED);
+    const [main, ...others] = scene.group.members.get(A)?.pod.containers ?? [];
+    if (main === undefined) throw new Error("a Pod of the scene has containers");
+    const ended = { ...main, state: { kind: "terminated", exitCode: 143, reason: "Error" } } as const;
+    const member = scene.pod(A, { containers: [ended, ...others] }).group.members.get(A);
+    if (member === undefined) throw new Error("the Pod is a member");
+    expect(savesUntil(member, ["main"], undefined, scene.now)).toBeUndefined();
+    expect(savesUntil(member, ["main", "logger"], undefined, scene.now)).toBe(OVERDUE);
+  });
+
+  it("and the failure is seen when its workers have ended, not when it was deleted", () => {
+    const scene = runningScene().pod(A, EVICTED).settle();
+    scene.now += 20_000;
+    scene.pod(A, { phase: "Failed" }).settle();
+    expect(scene.status.history).toMatchObject([{ failureSeen: new Date(scene.now).toISOString() }]);
+  });
+
   it("until it has failed", () => {
     const scene = runningScene().pod(A, EVICTED).settle().pod(A, { phase: "Failed" }).settle();
     expect(scene.epochs).toBe("1/1");
   });
 
   it("until it is gone", () => {
-    const scene = runningScene().pod(A, { deletion: LEAVING }).settle().forgetPod(A).settle();
+    const scene = runningScene().pod(A, { deletion: LEAVING }).settle();
+    scene.now += 20_000;
+    scene.forgetPod(A).settle();
+    expect(scene.status.history).toMatchObject([{ failureSeen: new Date(scene.now).toISOString() }]);
     expect(scene.epochs).toBe("1/1");
     expect(scene.status.history).toMatchObject([{ cause: { reason: "PodDeleted", pod: A }, counted: true }]);
   });

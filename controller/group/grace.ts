@@ -11,7 +11,8 @@ import { workerStatuses } from "./pod-failure.ts";
 export const OVERDUE_MS = 10_000;
 
 /**
- * The Pods of a Job that is suspended or deleted are deleted within seconds. A Pod that was orphaned is not, and runs on.
+ * The Pods of a Job that is suspended or deleted are deleted within seconds. A Pod that was orphaned is not: it runs
+ * on.
  */
 const UNDELETED_MS = 30_000;
 

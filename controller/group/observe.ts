@@ -160,9 +160,15 @@ function supersede(group: Group, pod: Pod): void {
 /** The Pod is gone without an event that showed its end, as after a forced deletion. */
 function noteVanished(group: Group, member: Member, now: number): void {
   const { pod, state } = member;
-  if (state !== "live" && (state !== "ending" || group.losses.has(pod.uid))) return;
+  if (state !== "live" && state !== "ending") return;
+  const known = state === "ending" ? group.losses.get(pod.uid) : undefined;
+  if (known !== undefined) {
+    // Its workers have ended only now.
+    if (member.savesUntil !== undefined) keepLoss(group, pod.uid, { ...known, at: now });
+    return;
+  }
   const cause = { reason: "PodDeleted", pod: pod.name } as const;
-  noteLoss(group, member, { cause, counted: true, requestedAction: "restart" }, now);
+  noteLoss(group, member, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
 /** Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. */
@@ -194,7 +200,7 @@ function place(group: Group, pod: Pod, now: number): void {
   if (child === undefined) return;
   const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
   const failure = state === "outside" ? undefined : findFailure(pod, context);
-  if (failure !== undefined) noteLoss(group, member, failure, now);
+  if (failure !== undefined) noteLoss(group, member, before, failure, now);
   else if (state === "outside" || !hasCrashed(group, pod)) dropLoss(group, pod.uid);
 }
 
@@ -205,7 +211,7 @@ function hasCrashed(group: Group, { uid, deletion, phase }: Pod): boolean {
   return deletion === undefined && phase !== "Succeeded" && (loss.runSeenAt ?? 0) > group.baseline;
 }
 
-function noteLoss(group: Group, member: Member, failure: PodFailure, now: number): void {
+function noteLoss(group: Group, member: Member, last: Member | undefined, failure: PodFailure, now: number): void {
   const { pod } = member;
   const { completionIndex: index, epoch } = pod;
   const child = group.jobs.get(jobOf(pod));
@@ -231,6 +237,7 @@ function noteLoss(group: Group, member: Member, failure: PodFailure, now: number
     slot: slotName(child.job.name, index),
     index,
     ...(failure.containerID === undefined ? {} : { runSeenAt }),
-    at: before?.epoch === epoch.epoch ? before.at : now,
+    // A Pod that was going away is lost when its workers have ended.
+    at: before?.epoch === epoch.epoch && last?.savesUntil === undefined ? before.at : now,
   });
 }

@@ -25,7 +25,7 @@ function hasPods(group: Group): boolean {
   return participants(group).some(({ epochs, unpublished }) => epochs.size > 0 || unpublished > 0);
 }
 
-/** A JobSet may be resumed before its Pods were deleted, or before they are gone. Only a Pod that was ends the epoch. */
+/** A JobSet may be resumed before its Pods are deleted, or before they are gone. Only a lost Pod ends the epoch. */
 function wasEnded({ group, status, now }: Context): boolean {
   const blame = epochRuns(status) ? findBlame(group, status, now) : undefined;
   if (blame === undefined) return false;

@@ -27,7 +27,7 @@ describe("uncount-disruption", () => {
     expect(comeBack(scene).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
   });
 
-  it("does not count a restart if a Pod was replaced while no controller watched, most likely after a disruption", () => {
+  it("does not count a restart if a Pod was replaced while no controller watched: it was most likely disrupted", () => {
     const scene = runningScene().forgetPod(A).restartController().settle().at(2, B).settle();
     expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: B }, counted: true }]);
     scene.at(2, `${A}#2`).settle();

@@ -41,8 +41,8 @@ function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartReco
 const KEEPS_POD: ReadonlySet<RestartCause["reason"]> = new Set(["PodRestarted", "ContainerExited"]);
 
 /**
- * A Pod was replaced, and this controller has not watched long enough to know why. A worker that fails keeps its Pod, so
- * most likely that Pod was disrupted, and the others failed because of it.
+ * A Pod was replaced, and this controller has not watched long enough to know why. A worker that fails keeps its Pod,
+ * so most likely that Pod was disrupted, and the others failed because of it.
  */
 function wasPodReplaced(
   { members, lossesBySlot, baseline }: Group,

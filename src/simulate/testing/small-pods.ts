@@ -31,7 +31,7 @@ export interface PodState {
   readonly status: Report | undefined;
   /** How often the Pod of this slot was replaced. */
   readonly generation: number;
-  /** `evicted`: the Pod has a deletionTimestamp. `ending`: its kubelet has sent SIGTERM. `failed`: its containers ended. */
+  /** `evicted`: it has a deletionTimestamp. `ending`: its kubelet has sent SIGTERM. `failed`: its containers ended. */
   readonly end: "none" | "evicted" | "ending" | "failed";
   /** The highest epoch that a Pod of this slot has published. */
   readonly reached: number;
