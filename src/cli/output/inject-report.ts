@@ -63,7 +63,7 @@ function injectOne(at: Located, config: InjectionSettings, policies: PolicyLooku
     return { kind: "unchanged", lines: [noteLine(at, `not injected: ${outcome.reason}`), ...warningLines] };
   }
   const isSame = createPatch(object, after).length === 0;
-  const effect = noteLine(at, `${isSame ? "already injected" : "injected"}: ${effectOf(after, warnings)}`);
+  const effect = noteLine(at, `${isSame ? "already injected: " : ""}${effectOf(after, warnings)}`);
   const lines = [effect, ...warningLines];
   return isSame ? { kind: "unchanged", lines } : { kind: "changed", change: { path, before: object, after }, lines };
 }

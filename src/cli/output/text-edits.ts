@@ -150,7 +150,7 @@ class TextEdits {
     const { key } = place.pair;
     if (!isScalar(key)) return false;
     const lines = blockLines({ [String(key.value)]: value }, this.#style, this.#lines.column(startOf(place.pair)));
-    this.#push(this.#lines.withoutSpaceBefore(from, to), "", to);
+    if (from < to) this.#push(this.#lines.withoutSpaceBefore(from, to), "", to);
     return this.#insertLines(to, lines.slice(lines.indexOf("\n") + 1));
   }
 
