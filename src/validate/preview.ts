@@ -15,6 +15,9 @@ export interface Preview {
   readonly warnings: readonly Finding[];
 }
 
+/** What the webhooks look up by name. */
+export type Lookups = Pick<InjectionRequest, "policies">;
+
 type NewJobSet = Omit<InjectionRequest, "operation" | "oldObject">;
 
 /**

@@ -34,8 +34,8 @@ export function addInject(program: Command): void {
       const config = await loadConfig(globalOptions(command).config);
       const sources = await readSources(filename, recursive);
       const { documents, problems } = sources;
-      const policies = policiesIn(documents, config.failurePolicies, namespace);
-      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, policies, namespace);
+      const known = { policies: policiesIn(documents, config.failurePolicies, namespace) };
+      const { injected, lines, jobSets, refused } = injectDocuments(documents, config.injection, known, namespace);
       for (const line of lines) process.stderr.write(`${line}\n`);
       const refusals = refused === 0 ? [] : [new RepriseError("JOBSETS_REFUSED", { refused, jobSets })];
       // All or nothing: half of a file piped into kubectl would look like a success.

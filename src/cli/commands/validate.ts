@@ -95,8 +95,8 @@ async function validateFiles(
 
   const sources = await readSources(names, recursive);
   const { documents } = sources;
-  const policies = policiesIn(documents, config.failurePolicies, namespace);
-  const jobSets = validateAll(locate(documents), config.injection, policies, namespace);
+  const known = { policies: policiesIn(documents, config.failurePolicies, namespace) };
+  const jobSets = validateAll(locate(documents), config.injection, known, namespace);
   const problems = [...sources.problems, ...documents.flatMap(({ lookalikes }) => lookalikes)];
   // A check that has checked nothing is not a success.
   const isEmpty = jobSets.length + problems.length === 0;
@@ -118,8 +118,8 @@ async function validateCluster(client: KubeClient, namespace: string | undefined
   if (objects.length === 0) {
     process.stderr.write(`no JobSet in ${namespace === undefined ? "any namespace" : `namespace ${namespace}`}\n`);
   }
-  const policies = await readPolicies(client, objects, config.failurePolicies);
+  const known = { policies: await readPolicies(client, objects, config.failurePolicies) };
   const located = objects.map((object) => ({ jobSet: { path: [], object } }));
-  const jobSets = validateAll(located, config.injection, policies, namespace ?? "");
+  const jobSets = validateAll(located, config.injection, known, namespace ?? "");
   return { validations: { jobSets, ignored: 0, unreadable: [] }, problems: [] };
 }

@@ -47,7 +47,7 @@ it("the effect of injection names what is left out, with the reason", () => {
 
 it("the effect of injection points to the page about a partner, once", () => {
   const object = injected(create(jobSet().replicatedJob("workers").build()));
-  const message = "GCS FUSE: its sidecar is restarted too; see docs/compatibility.md";
-  const warning = { rule: "partner", path: "spec.replicatedJobs[0]", message };
-  expect(effectOf(object, [warning, warning])).toMatch(/, GCS FUSE: see docs\/compatibility\.md$/);
+  const message = "its sidecar is restarted too; see docs/compatibility.md#gcs-fuse";
+  const warnings = [0, 1].map((index) => ({ rule: "gcs-fuse", path: `spec.replicatedJobs[${index}]`, message }));
+  expect(effectOf(object, warnings)).toMatch(/\w, gcs-fuse: see docs\/compatibility\.md#gcs-fuse$/);
 });

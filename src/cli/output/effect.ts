@@ -11,8 +11,8 @@ import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
 import { formatCodes } from "../../policy/exit-codes.ts";
 import { count } from "./count.ts";
 
-/** The page about products that are used beside reprise. A warning that refers to it begins with the product's name. */
-const COMPATIBILITY = "docs/compatibility.md";
+/** A warning about a product that is used beside reprise refers to its part of this page. */
+const PARTNER_PAGE = /\bdocs\/compatibility\.md#[\w-]+/;
 
 /** More are not readable in one line. */
 const MAX_NAMES = 5;
@@ -86,10 +86,11 @@ function leftOutTexts(replicatedJobs: readonly ReplicatedJob[], recorded: unknow
 }
 
 function partnerTexts(warnings: readonly Finding[]): string[] {
-  const partners = warnings
-    .filter(({ message }) => message.includes(COMPATIBILITY))
-    .map(({ message }) => message.slice(0, message.indexOf(":")));
-  return [...new Set(partners)].map((partner) => `${partner}: see ${COMPATIBILITY}`);
+  const texts = warnings.flatMap(({ rule, message }) => {
+    const [page] = PARTNER_PAGE.exec(message) ?? [];
+    return page === undefined ? [] : [`${rule}: see ${page}`];
+  });
+  return [...new Set(texts)];
 }
 
 function parseRecord(text: string | undefined): Fields {

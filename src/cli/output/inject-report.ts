@@ -3,8 +3,7 @@ import jsonPatch from "fast-json-patch";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import { createPatch } from "../../json/patch.ts";
 import type { Json } from "../../json/types.ts";
-import type { PolicyLookup } from "../../policy/lookup.ts";
-import { admit } from "../../validate/preview.ts";
+import { admit, type Lookups } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
 import { effectOf } from "./effect.ts";
@@ -32,11 +31,11 @@ type Result =
 export function injectDocuments(
   documents: readonly InputDocument[],
   settings: InjectionSettings,
-  policies: PolicyLookup,
+  known: Lookups,
   namespace: string,
 ): InjectionReport {
   const injected = documents.map((input) => {
-    const results = locate([input]).map((at) => injectOne(at, settings, policies, namespace));
+    const results = locate([input]).map((at) => injectOne(at, settings, known, namespace));
     const changes = results.flatMap((each) => (each.kind === "changed" ? [each.change] : []));
     const lookalikes = input.lookalikes.map(({ message }) => `${message} (not injected)`);
     return { input, results, changes, lines: [...results.flatMap((each) => each.lines), ...lookalikes] };
@@ -50,9 +49,9 @@ export function injectDocuments(
   };
 }
 
-function injectOne(at: Located, config: InjectionSettings, policies: PolicyLookup, namespace: string): Result {
+function injectOne(at: Located, config: InjectionSettings, known: Lookups, namespace: string): Result {
   const { object, path } = at.jobSet;
-  const request = { namespace: namespaceOf(at.jobSet, namespace), object, config, policies };
+  const request = { namespace: namespaceOf(at.jobSet, namespace), object, config, ...known };
   const { outcome, object: after, verdict, warnings } = admit(request);
   const warningLines = warnings.map((finding) => findingLine(at, "warning", finding));
   if (!verdict.allowed) {

@@ -1,8 +1,7 @@
 // What `reprise validate` does with JobSets, and how it prints the verdicts. Pure.
 import type { RuleResult } from "../../api/admission.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
-import type { PolicyLookup } from "../../policy/lookup.ts";
-import { type Preview, preview } from "../../validate/preview.ts";
+import { type Lookups, type Preview, preview } from "../../validate/preview.ts";
 import { count } from "./count.ts";
 import { effectOf } from "./effect.ts";
 import { findingLine, jobSetName, type Located, namespaceOf, placeOf } from "./finding-line.ts";
@@ -22,12 +21,12 @@ export interface Validations {
 export function validateAll(
   located: readonly Located[],
   config: InjectionSettings,
-  policies: PolicyLookup,
+  known: Lookups,
   namespace: string,
 ): JobSetValidation[] {
   return located.map((at) => {
     const { object } = at.jobSet;
-    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, policies }) };
+    return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, ...known }) };
   });
 }
 
