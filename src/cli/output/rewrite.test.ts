@@ -1,6 +1,8 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
+import { Document, type ToStringOptions } from "yaml";
 import { isObject, listAt, objectAt } from "../../json/edit.ts";
-import type { JsonObject } from "../../json/types.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { readDocuments } from "../input/documents.ts";
 import { rewrite } from "./rewrite.ts";
 
@@ -152,4 +154,32 @@ it.each([
     object["spec"] = { b: 2 };
   });
   expect(rewritten).toBe(after);
+});
+
+it("rewriting gives the wanted value for any two objects and any style", () => {
+  const key = fc.constantFrom("a", "b", "name", "on", "x y", "#");
+  const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      fc.constantFrom<Json[]>(null, true, 0, "", "text", "- a", "a: b", "two\nlines\n", "{"),
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(key, tie("tree"), { maxKeys: 3 }),
+    ),
+  }));
+  const style = fc.constantFrom<ToStringOptions>(
+    { collectionStyle: "block" },
+    { collectionStyle: "block", indentSeq: false, indent: 4 },
+    { collectionStyle: "flow", lineWidth: 20 },
+    { collectionStyle: "flow", defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "QUOTE_DOUBLE", lineWidth: 0 },
+  );
+  fc.assert(
+    fc.property(tree, tree, style, (before, after, options) => {
+      const jobSet = { apiVersion: "jobset.x-k8s.io/v1alpha2", kind: "JobSet", spec: before };
+      const text = new Document(jobSet, { version: "1.1", aliasDuplicateObjects: false }).toString(options);
+      const rewritten = changed(text, (object) => {
+        object["spec"] = after;
+      });
+      expect(readDocuments(rewritten, "out.yaml").documents[0]?.value).toEqual({ ...jobSet, spec: after });
+    }),
+  );
 });
