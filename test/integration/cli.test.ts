@@ -5,8 +5,11 @@ import { BundledCli } from "../../src/cli/testing.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import { create, injected } from "../builders/injection.ts";
 import { jobSet } from "../builders/jobset.ts";
-import { assetFolder } from "../cluster/binaries.ts";
+import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { terminalProgress } from "../cluster/progress.ts";
+
+const JOBSETS = "jobsets.jobset.x-k8s.io";
 
 let cluster: ControlPlane;
 let cli: BundledCli;
@@ -36,13 +39,17 @@ describe("reprise validate --from-cluster", () => {
       .replicatedJob("workers", { pods: 4, job: { completionMode: "Indexed" } });
 
   beforeAll(async () => {
+    await ensureBinaries(["jobset"], terminalProgress());
     await cluster.kubectl([
       "apply",
       "--server-side",
       "-f",
       join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
     ]);
-    await cluster.kubectl(["wait", "--for=condition=Established", "crd/jobsets.jobset.x-k8s.io"]);
+    // kubectl fails at once if a CRD has no conditions yet.
+    for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
+      await cluster.kubectl(["wait", `--for=${state}`, `crd/${JOBSETS}`]);
+    }
     for (const namespace of ["team", "other", "empty"]) await cluster.kubectl(["create", "namespace", namespace]);
     const policies = ["--from-literal=mine=failExitCodes: 42", "-n", "team"];
     await cluster.kubectl(["create", "configmap", "reprise-failure-policies", ...policies]);
@@ -62,7 +69,8 @@ describe("reprise validate --from-cluster", () => {
     cli.run(["validate", "--from-cluster", "--kubeconfig", cluster.kubeconfig, ...args]);
 
   it("says what injection would do to each JobSet of a namespace, and changes none", async () => {
-    const versions = () => cluster.kubectl(["get", "jobsets", "-A", "-o", "jsonpath={..resourceVersion}"]);
+    const versions = () =>
+      cluster.kubectl(["get", "jobsets", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}"]);
     const before = await versions();
     const { code, stdout, stderr } = await validate("-n", "team");
     expect(stdout.trimEnd().split("\n")).toEqual([
@@ -82,6 +90,30 @@ describe("reprise validate --from-cluster", () => {
     const { jobSets } = JSON.parse(stdout) as { readonly jobSets: readonly { readonly jobSet: string }[] };
     expect(jobSets).toHaveLength(6);
     expect(jobSets.map((each) => each.jobSet)).toContain("other/elsewhere");
+  });
+
+  it("needs no right but to read JobSets, and says what else it could not read", async () => {
+    await cluster.kubectl(["create", "serviceaccount", "reader", "-n", "team"]);
+    await cluster.kubectl(["create", "role", "reader", "-n", "team", "--verb=list", `--resource=${JOBSETS}`]);
+    const binding = ["--role=reader", "--serviceaccount=team:reader"];
+    await cluster.kubectl(["create", "rolebinding", "reader", "-n", "team", ...binding]);
+    const token = await cluster.kubectl(["create", "token", "reader", "-n", "team"]);
+    const config = {
+      "current-context": "reader",
+      clusters: [{ name: "c", cluster: { server: cluster.server, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "reader", user: { token: token.trim() } }],
+      contexts: [{ name: "reader", context: { cluster: "c", user: "reader", namespace: "team" } }],
+    };
+    const kubeconfig = await cli.file("reader.kubeconfig", JSON.stringify(config));
+    const { stdout, stderr } = await cli.run(["validate", "--from-cluster", "--kubeconfig", kubeconfig]);
+    expect(stdout.match(/(?<=team\/)\S+: \w+/g)).toEqual([
+      "a-plain: valid",
+      "b-wrong: invalid",
+      "c-out: would",
+      "d-injected: valid",
+      "e-policy: invalid",
+    ]);
+    expect(stderr).toMatch(/^JobSet team\/e-policy: error: .+configmaps .+ is forbidden.+ \[failure-policy\]$/m);
   });
 
   it("says that a namespace has no JobSet", async () => {
