@@ -63,7 +63,7 @@ describe("reprise validate --from-cluster", () => {
     ];
     const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
     await cluster.kubectl(["create", "-f", "-"], { input: list });
-  }, 60_000);
+  }, 600_000);
 
   const validate = (...args: readonly string[]) =>
     cli.run(["validate", "--from-cluster", "--kubeconfig", cluster.kubeconfig, ...args]);
