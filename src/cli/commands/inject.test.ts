@@ -154,11 +154,11 @@ describe("reprise inject", SLOW, () => {
   });
 
   it("reports overwritten fields on standard error, with the line", async () => {
-    const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimit: 0\n");
+    const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimitPerIndex: 0\n");
     const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect(code).toBe(0);
     expect(linesOf(stderr)[1]).toMatch(
-      /^standard input:14: document 1, JobSet train: warning: \S+backoffLimit: 0 was replaced.+ \[overwritten-field\]/,
+      /^standard input:14: document 1, JobSet train: warning: \S+backoffLimitPerIndex: 0 was .+ \[overwritten-field\]/,
     );
   });
 

@@ -26,6 +26,13 @@ it("the effect of injection says how often the group may restart, and why", () =
   expect(effect(workers, { budget: "edited" })).toBe("group of 8 Pods");
 });
 
+it("the effect of injection leaves the number of restarts to JobSet's own protocol", () => {
+  const workers = jobSet()
+    .spec({ failurePolicy: { maxRestarts: 3, restartStrategy: "InPlaceRestart" } })
+    .replicatedJob("workers", { pods: 8 });
+  expect(effect(workers)).toBe("group of 8 Pods, restarts counted by JobSet");
+});
+
 it("the effect of injection names the exit codes that do not restart in place", () => {
   const workers = jobSet()
     .annotation(ANNOTATION.failExitCodes, "42,50-52")

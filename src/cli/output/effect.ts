@@ -5,6 +5,7 @@ import type { Finding } from "../../api/admission.ts";
 import { hasAgent } from "../../api/agent-container.ts";
 import { type ReplicatedJob, readJobSet } from "../../api/jobset.ts";
 import { ANNOTATION } from "../../api/names.ts";
+import { protocolOf } from "../../api/protocol.ts";
 import { asCount, asList, asMap, asText, type Fields } from "../../json/fields.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
@@ -19,12 +20,13 @@ const MAX_NAMES = 5;
 
 /** For example "group of 8 Pods, 6 restarts (from backoffLimit), exit 42 fails the JobSet". */
 export function effectOf(injected: JsonObject, warnings: readonly Finding[]): string {
-  const { replicatedJobs, annotations } = readJobSet(injected);
+  const jobSet = readJobSet(injected);
+  const { replicatedJobs, annotations } = jobSet;
   const group = replicatedJobs.filter(isInGroup);
   const record = parseRecord(annotations[ANNOTATION.status]);
   return [
     `group of ${count(podsOf(group), "Pod")}`,
-    ...budgetText(record["budget"]),
+    ...(protocolOf(jobSet) === "jobset" ? ["restarts counted by JobSet"] : budgetText(record["budget"])),
     ...exitCodeTexts(group, injected),
     ...leftOutTexts(replicatedJobs, record["leftOut"]),
     ...partnerTexts(warnings),
@@ -43,7 +45,6 @@ function podsOf(group: readonly ReplicatedJob[]): number {
   return group.reduce((pods, { replicas, parallelism }) => pods + replicas * parallelism, 0);
 }
 
-/** A JobSet that restarts by JobSet's own protocol has no budget in its record. */
 function budgetText(budget: unknown): string[] {
   const { max, from } = asMap(budget);
   const number = asCount(max);
