@@ -105,9 +105,34 @@ const ERRORS = {
     (p) => `cannot read ${p.file}: ${p.reason}`,
     () => "pass a readable file or directory with -f FILE, or -f - for standard input",
   ),
-  INPUT_EMPTY: entry<{ file: string }>(
-    (p) => `${p.file} contains no documents`,
-    () => "pass YAML or JSON with a JobSet",
+  INPUT_BINARY: entry<{ file: string }>(
+    (p) => `${p.file} is not a text file`,
+    () => "pass YAML or JSON in UTF-8",
+  ),
+  INPUT_DIRECTORY_EMPTY: entry<{ directory: string; hasDirectories: boolean; recursive: boolean }>(
+    (p) => `no .yaml, .yml or .json file in directory ${p.directory}`,
+    (p) =>
+      p.hasDirectories && !p.recursive
+        ? "pass -R to read its subdirectories too"
+        : "pass a directory with such files, or a file",
+  ),
+  INPUT_DUPLICATE_KEY: entry<{ file: string; document: number; line: number; key: string; first: number }>(
+    (p) => `${p.file}:${p.line}: document ${p.document} sets ${JSON.stringify(p.key)} twice, first in line ${p.first}`,
+    () => "remove one of the two",
+  ),
+  INPUT_OTHER_API: entry<{
+    file: string;
+    document: number;
+    line: number;
+    field: string;
+    found: string | undefined;
+    expected: string;
+  }>(
+    (p) => {
+      const found = p.found === undefined ? "is not set" : `is ${JSON.stringify(p.found)}`;
+      return `${p.file}:${p.line}: document ${p.document} is not a JobSet: ${p.field} ${found}`;
+    },
+    (p) => `use ${p.expected}`,
   ),
   INPUT_SYNTAX: entry<{ file: string; document: number; line: number; reason: string }>(
     (p) => `${p.file}:${p.line}: document ${p.document} is not valid YAML: ${p.reason}`,
@@ -116,6 +141,10 @@ const ERRORS = {
   INPUT_WITHOUT_JOBSET: entry<{ files: string; documents: number }>(
     (p) => `no JobSet in ${p.files} (documents read: ${p.documents})`,
     () => "pass a file with a document of kind JobSet",
+  ),
+  VALIDATE_NOTHING: entry<object>(
+    () => "nothing to validate",
+    () => "pass -f FILE, or --from-cluster for the JobSets of a cluster",
   ),
   JOBSETS_REFUSED: entry<{ refused: number; jobSets: number }>(
     (p) => `${p.refused} of ${p.jobSets} JobSets would be refused`,
@@ -169,12 +198,17 @@ export class RepriseError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** Every problem of a config file at once, one line each. */
-export class ConfigError extends AggregateError {
+/** Several problems at once, one line each. */
+export class ProblemList extends AggregateError {
   constructor(problems: readonly RepriseError[]) {
     super(problems, problems.map((problem) => problem.message).join("\n"));
-    this.name = "ConfigError";
+    this.name = "ProblemList";
   }
+}
+
+/** Every problem of a config file. */
+export class ConfigError extends ProblemList {
+  override readonly name = "ConfigError";
 }
 
 /** The message of an unknown thrown value, for use inside another message. */

@@ -74,6 +74,7 @@ export const LAYERS: readonly Layer[] = [
       "src/webhook",
       "src/simulate",
       "controller/stuck-pods",
+      "controller/group",
       "controller/status",
       "controller/escalation",
       "controller/shell",

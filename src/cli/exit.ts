@@ -1,7 +1,7 @@
 // What a failed command prints: one line per problem, with what to do. Stacks are shown only at --log-level debug.
 import { type Command, CommanderError } from "commander";
 import { showsStacks } from "../config/log-level.ts";
-import { ConfigError, RepriseError, reasonOf } from "../errors.ts";
+import { ProblemList, RepriseError, reasonOf } from "../errors.ts";
 import { describeError, type ErrorRecord } from "../telemetry/error-record.ts";
 import { globalOptions } from "./options.ts";
 
@@ -15,7 +15,7 @@ export function failureLines(error: unknown, program: Command): string[] {
 }
 
 function summaries(error: unknown, name: string): string[] {
-  if (error instanceof ConfigError) return error.errors.map((problem) => `${name}: ${oneLine(reasonOf(problem))}`);
+  if (error instanceof ProblemList) return error.errors.map((problem) => `${name}: ${oneLine(reasonOf(problem))}`);
   if (error instanceof RepriseError) return [`${name}: ${oneLine(error.message)}`];
   return [`${name}: unexpected error: ${oneLine(reasonOf(error))}; run again with --log-level debug for details`];
 }

@@ -1,5 +1,5 @@
 // Where a value is in the source of a YAML document, and the short form of YAML errors. Pure.
-import { isMap, isScalar, isSeq, type Node } from "yaml";
+import { type Document, isMap, isScalar, isSeq, type Node, visit } from "yaml";
 
 export type Path = readonly (string | number)[];
 
@@ -23,6 +23,24 @@ export function offsetOf(root: Node | null, path: readonly PropertyKey[]): numbe
 
 function rangeOf(node: unknown): readonly number[] | undefined {
   return isMap(node) || isSeq(node) || isScalar(node) ? (node.range ?? undefined) : undefined;
+}
+
+/** The key at an offset, if its map has the same key before: the key, and the offset of the first one. */
+export function findTwice(document: Document, offset: number): { key: string; first: number } | undefined {
+  let found: { key: string; first: number } | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const keys = items.flatMap(({ key }) =>
+        isScalar(key) && key.range ? [{ text: String(key.value), at: key.range[0] }] : [],
+      );
+      const second = keys.find(({ at }) => at === offset);
+      const first = keys.find(({ text, at }) => text === second?.text && at < offset);
+      if (second === undefined || first === undefined) return undefined;
+      found = { key: second.text, first: first.at };
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** YAML errors continue with an excerpt of the source. */

@@ -71,14 +71,15 @@ export class Prerequisites {
   }
 }
 
-async function readFacts(
+export async function readFacts(
   client: PrerequisitesClient,
-  webhookConfiguration: string | undefined,
-  signal: AbortSignal,
+  webhookConfiguration?: string,
+  signal?: AbortSignal,
 ): Promise<ClusterFacts> {
+  const options = signal === undefined ? {} : { signal };
   const read = async (path: string): Promise<JsonObject | undefined> => {
     try {
-      return await client.request("GET", path, { signal });
+      return await client.request("GET", path, options);
     } catch (error) {
       if (hasStatus(error, 404)) return undefined;
       throw error;

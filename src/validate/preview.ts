@@ -1,24 +1,38 @@
-// What both webhooks together would answer for a new JobSet. Pure. A plain JobSet is injected first. An injected one is
-// validated as it is, because it may be meant for a cluster without the mutating webhook.
-import type { Finding, Verdict } from "../api/admission.ts";
+// What both webhooks together would answer for a new JobSet. Pure.
+import type { Finding, InjectionOutcome, Verdict } from "../api/admission.ts";
 import { type InjectionRequest, inject } from "../inject/inject.ts";
 import { isInjected } from "../inject/stored/is-injected.ts";
 import { objectAt } from "../json/edit.ts";
+import type { JsonObject } from "../json/types.ts";
 import { validate } from "./validate.ts";
 
-interface Preview {
+export interface Preview {
+  readonly outcome: InjectionOutcome;
+  /** The JobSet as it would be stored. */
+  readonly object: JsonObject;
   readonly verdict: Verdict;
-  /** The warnings of injection itself. */
+  /** The warnings of injection and of the rules. */
   readonly warnings: readonly Finding[];
 }
 
+type NewJobSet = Omit<InjectionRequest, "operation" | "oldObject">;
+
 /**
- * If injection rejects the JobSet, the rules that do not need it still run, so that all errors are reported at once.
+ * The mutating webhook, then the validating one. If injection rejects the JobSet, the rules that do not need it still
+ * run, so that all errors are reported at once.
  */
-export function preview(request: Omit<InjectionRequest, "operation" | "oldObject">): Preview {
-  const created = { ...request, operation: "CREATE" } as const;
-  if (isInjected(objectAt(request.object, "spec") ?? {})) return { verdict: validate(created), warnings: [] };
-  const outcome = inject(created);
+export function admit(jobSet: NewJobSet): Preview {
+  const request = { ...jobSet, operation: "CREATE" } as const;
+  const outcome = inject(request);
   const object = outcome.kind === "injected" ? outcome.object : request.object;
-  return { verdict: validate({ ...created, object }), warnings: outcome.warnings };
+  const verdict = validate({ ...request, object });
+  return { outcome, object, verdict, warnings: [...outcome.warnings, ...verdict.warnings] };
+}
+
+/** Like `admit`, but an injected JobSet is validated as it is: it may be meant for a cluster without our webhooks. */
+export function preview(jobSet: NewJobSet): Preview {
+  const { object } = jobSet;
+  if (!isInjected(objectAt(object, "spec") ?? {})) return admit(jobSet);
+  const verdict = validate({ ...jobSet, operation: "CREATE" });
+  return { outcome: { kind: "injected", object, warnings: [] }, object, verdict, warnings: verdict.warnings };
 }

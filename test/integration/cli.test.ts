@@ -1,33 +1,122 @@
 // The bundled CLI against a real API server.
-import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleCli } from "../../scripts/bundle.ts";
+import { BundledCli } from "../../src/cli/testing.ts";
+import type { JsonObject } from "../../src/json/types.ts";
+import { create, injected } from "../builders/injection.ts";
+import { jobSet } from "../builders/jobset.ts";
+import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { terminalProgress } from "../cluster/progress.ts";
 
-const run = promisify(execFile);
+const JOBSETS = "jobsets.jobset.x-k8s.io";
+
 let cluster: ControlPlane;
-let folder: string;
+let cli: BundledCli;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "reprise-cli-"));
-  [cluster] = await Promise.all([startControlPlane(), bundleCli(folder)]);
+  [cluster, cli] = await Promise.all([startControlPlane(), BundledCli.build()]);
 });
 
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
+  await cli?.remove();
   await cluster?.stop();
 });
 
 describe("reprise version --server", () => {
   it("prints the version and address of the cluster in the kubeconfig, and exits", async () => {
-    const args = [join(folder, "reprise.js"), "version", "--server", "--kubeconfig", cluster.kubeconfig];
-    const { stdout, stderr } = await run(process.execPath, args);
+    const { stdout, stderr } = await cli.run(["version", "--server", "--kubeconfig", cluster.kubeconfig]);
     const { serverVersion } = JSON.parse(await cluster.kubectl(["version", "-o", "json"]));
     expect(stdout.split("\n")[1]).toBe(`Kubernetes ${serverVersion.gitVersion} at ${cluster.server}`);
     expect(stderr).toBe("");
+  });
+});
+
+describe("reprise validate --from-cluster", () => {
+  const workers = (name: string, namespace = "team") =>
+    jobSet(name)
+      .metadata({ namespace })
+      .replicatedJob("workers", { pods: 4, job: { completionMode: "Indexed" } });
+
+  beforeAll(async () => {
+    await ensureBinaries(["jobset"], terminalProgress());
+    await cluster.kubectl([
+      "apply",
+      "--server-side",
+      "-f",
+      join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
+    ]);
+    // kubectl fails at once if a CRD has no conditions yet.
+    for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
+      await cluster.kubectl(["wait", `--for=${state}`, `crd/${JOBSETS}`]);
+    }
+    for (const namespace of ["team", "other", "empty"]) await cluster.kubectl(["create", "namespace", namespace]);
+    const policies = ["--from-literal=mine=failExitCodes: 42", "-n", "team"];
+    await cluster.kubectl(["create", "configmap", "reprise-failure-policies", ...policies]);
+    const objects: JsonObject[] = [
+      workers("a-plain").build(),
+      workers("b-wrong").annotation("reprise.dev/max-restarts", "many").build(),
+      workers("c-out").annotation("reprise.dev/inject", "false").build(),
+      injected(create(workers("d-injected").build())),
+      workers("e-policy").annotation("reprise.dev/failure-policy", "mine").build(),
+      workers("elsewhere", "other").build(),
+    ];
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+    await cluster.kubectl(["create", "-f", "-"], { input: list });
+  }, 600_000);
+
+  const validate = (...args: readonly string[]) =>
+    cli.run(["validate", "--from-cluster", "--kubeconfig", cluster.kubeconfig, ...args]);
+
+  it("says what injection would do to each JobSet of a namespace, and changes none", async () => {
+    const versions = () =>
+      cluster.kubectl(["get", "jobsets", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}"]);
+    const before = await versions();
+    const { code, stdout, stderr } = await validate("-n", "team");
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^JobSet team\/a-plain: valid\b.*: group of 4 Pods\b/),
+      expect.stringMatching(/^JobSet team\/b-wrong: invalid \(1 error\b/),
+      "JobSet team/c-out: would not be injected (disabled-by-annotation)",
+      expect.stringMatching(/^JobSet team\/d-injected: valid, already injected\b.*: group of 4 Pods\b/),
+      expect.stringMatching(/^JobSet team\/e-policy: valid\b.*: group of 4 Pods\b.*, exit 42 fails the JobSet/),
+    ]);
+    expect(stderr).toMatch(/^JobSet team\/b-wrong: error: metadata\.annotations\[reprise\.dev\/max-restarts\]: /m);
+    expect(code).toBe(1);
+    expect(await versions()).toBe(before);
+  });
+
+  it("reads all namespaces with -A", async () => {
+    const { stdout } = await validate("-A", "-o", "json");
+    const { jobSets } = JSON.parse(stdout) as { readonly jobSets: readonly { readonly jobSet: string }[] };
+    expect(jobSets).toHaveLength(6);
+    expect(jobSets.map((each) => each.jobSet)).toContain("other/elsewhere");
+  });
+
+  it("needs no right but to read JobSets, and says what else it could not read", async () => {
+    await cluster.kubectl(["create", "serviceaccount", "reader", "-n", "team"]);
+    await cluster.kubectl(["create", "role", "reader", "-n", "team", "--verb=list", `--resource=${JOBSETS}`]);
+    const binding = ["--role=reader", "--serviceaccount=team:reader"];
+    await cluster.kubectl(["create", "rolebinding", "reader", "-n", "team", ...binding]);
+    const token = await cluster.kubectl(["create", "token", "reader", "-n", "team"]);
+    const config = {
+      "current-context": "reader",
+      clusters: [{ name: "c", cluster: { server: cluster.server, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "reader", user: { token: token.trim() } }],
+      contexts: [{ name: "reader", context: { cluster: "c", user: "reader", namespace: "team" } }],
+    };
+    const kubeconfig = await cli.file("reader.kubeconfig", JSON.stringify(config));
+    const { stdout, stderr } = await cli.run(["validate", "--from-cluster", "--kubeconfig", kubeconfig]);
+    expect(stdout.match(/(?<=team\/)\S+: \w+/g)).toEqual([
+      "a-plain: valid",
+      "b-wrong: invalid",
+      "c-out: would",
+      "d-injected: valid",
+      "e-policy: invalid",
+    ]);
+    expect(stderr).toMatch(/^JobSet team\/e-policy: error: .+configmaps .+ is forbidden.+ \[failure-policy\]$/m);
+  });
+
+  it("says that a namespace has no JobSet", async () => {
+    expect(await validate("-n", "empty")).toEqual({ code: 0, stdout: "", stderr: "no JobSet in namespace empty\n" });
   });
 });

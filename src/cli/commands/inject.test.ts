@@ -40,6 +40,10 @@ spec:
 
 const OFF = "{reprise.dev/inject:   'false'}";
 
+function linesOf(text: string): string[] {
+  return text.trimEnd().split("\n");
+}
+
 const GOLDEN = "test/golden/inject";
 
 /** Applies a patch with another implementation, as the API server does. */
@@ -85,13 +89,22 @@ describe("reprise inject", SLOW, () => {
       expect(stdout.slice(stdout.lastIndexOf("# the job"))).toContain(kept);
     }
     expect(stdout.split("- name: reprise-agent\n")).toHaveLength(2); // Once.
-    expect(stderr).toBe("standard input:7: document 2, JobSet plain: not injected: disabled-by-annotation\n");
+    expect(linesOf(stderr)).toEqual([
+      "standard input:7: document 2, JobSet plain: not injected: disabled-by-annotation",
+      expect.stringMatching(/^standard input:27: document 3, JobSet train: group of 1 Pod\b/),
+    ]);
   });
 
   it("keeps an injected JobSet byte for byte", async () => {
     const once = await cli.run(["inject", "-f", "-"], jobSetText("train"));
     const twice = await cli.run(["inject", "-f", "-"], once.stdout);
-    expect(twice).toEqual({ code: 0, stdout: once.stdout, stderr: "" });
+    expect({ ...twice, stderr: linesOf(twice.stderr) }).toEqual({
+      code: 0,
+      stdout: once.stdout,
+      stderr: [
+        expect.stringMatching(/^standard input:2: document 1, JobSet train: already injected: group of 1 Pod\b/),
+      ],
+    });
   });
 
   it("keeps JSON and Lists", async () => {
@@ -144,20 +157,31 @@ describe("reprise inject", SLOW, () => {
     const text = jobSetText("train").replace("      spec:\n", "      spec:\n        backoffLimitPerIndex: 0\n");
     const { code, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^standard input:14: document 1, JobSet train: warning: \S+backoffLimitPerIndex: 0 was /);
-    expect(stderr).toContain("[overwritten-field]");
+    expect(linesOf(stderr)[1]).toMatch(
+      /^standard input:14: document 1, JobSet train: warning: \S+backoffLimitPerIndex: 0 was .+ \[overwritten-field\]/,
+    );
   });
 
-  it("prints only findings if a JobSet is rejected", async () => {
+  it("says what validate would say, and refuses what it would refuse", async () => {
+    const text = jobSetText("train", "{reprise.dev/max-restarts: many, reprise.dev/inejct: yes}");
+    const [injected, validated] = await Promise.all([
+      cli.run(["inject", "-f", "-"], text),
+      cli.run(["validate", "-f", "-"], text),
+    ]);
+    expect(linesOf(injected.stderr)).toHaveLength(3);
+    expect(injected).toEqual({ ...validated, stdout: "" });
+  });
+
+  it("prints no document if a JobSet is refused", async () => {
     const text = `${jobSetText("good")}---\n${jobSetText("bad", '{reprise.dev/fail-exit-codes: "0"}')}`;
     const { code, stdout, stderr } = await cli.run(["inject", "-f", "-"], text);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr.split("\n")).toEqual([
+    expect(linesOf(stderr)).toEqual([
+      expect.stringMatching(/^standard input:2: document 1, JobSet good: group of 1 Pod\b/),
       expect.stringMatching(
         /^standard input:26: document 2, JobSet bad: error: metadata\.annotations\[.+ \[exit-codes\]$/,
       ),
       "reprise: 1 of 2 JobSets would be refused; fix the problems listed above",
-      "",
     ]);
   });
 
@@ -168,20 +192,56 @@ describe("reprise inject", SLOW, () => {
   });
 
   it.each([
-    ["an empty input", "", "standard input contains no documents; pass YAML or JSON with a JobSet"],
-    ["nothing but comments", "# nothing\n", "standard input contains no documents; pass YAML or JSON with a JobSet"],
-    [
-      "no JobSet",
-      CONFIG_MAP,
-      "no JobSet in standard input (documents read: 1); pass a file with a document of kind JobSet",
-    ],
-    [
-      "a key twice",
-      `${CONFIG_MAP}---\nkind: JobSet\nkind: JobSet\n`,
-      "standard input:7: document 2 is not valid YAML: Map keys must be unique; correct this line",
-    ],
-  ])("reports %s in one line", async (_what, text, line) => {
-    expect(await cli.run(["inject", "-f", "-"], text)).toEqual({ code: 1, stdout: "", stderr: `reprise: ${line}\n` });
+    ["an empty input", ""],
+    ["nothing but comments", "# nothing\n"],
+    ["no JobSet", `${CONFIG_MAP}---\n# odd\nkind:   Pod\nkind: Pod\n`],
+  ])("passes %s on unchanged, for a pipe into kubectl", async (_what, text) => {
+    expect(await cli.run(["inject", "-f", "-"], text)).toEqual({
+      code: 0,
+      stdout: text,
+      stderr: "no JobSet in standard input: unchanged\n",
+    });
+  });
+
+  it("passes a JobSet of another API on, and says which one it would inject", async () => {
+    const text = jobSetText("train").replace("v1alpha2", "v1alpha1");
+    expect(await cli.run(["inject", "-f", "-"], text)).toEqual({
+      code: 0,
+      stdout: text,
+      stderr:
+        'standard input:2: document 1 is not a JobSet: apiVersion is "jobset.x-k8s.io/v1alpha1"; ' +
+        "use jobset.x-k8s.io/v1alpha2 (not injected)\n",
+    });
+  });
+
+  it("reports every file and document that it cannot read, and prints nothing", async () => {
+    const name = await cli.file(
+      "broken.yaml",
+      `${jobSetText("train")}---\na: [\n---\n${jobSetText("twice")}kind: JobSet\n`,
+    );
+    const { code, stdout, stderr } = await cli.run(["inject", "-f", "nowhere.yaml", name]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(linesOf(stderr)).toEqual([
+      expect.stringMatching(/^broken\.yaml:2: document 1, JobSet train: group of 1 Pod\b/),
+      expect.stringMatching(/^reprise: cannot read nowhere\.yaml: ENOENT.+; pass a readable file or directory/),
+      expect.stringMatching(/^reprise: broken\.yaml:2\d: document 2 is not valid YAML: .+; correct this line$/),
+      'reprise: broken.yaml:42: document 3 sets "kind" twice, first in line 25; remove one of the two',
+    ]);
+  });
+
+  it("reads subdirectories with -R only", async () => {
+    await mkdir(join(cli.folder, "tree", "deep"), { recursive: true });
+    await cli.file("tree/deep/b.yaml", jobSetText("b"));
+    expect(await cli.run(["inject", "-f", "tree"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "reprise: no .yaml, .yml or .json file in directory tree; pass -R to read its subdirectories too\n",
+    });
+    const { code, stderr } = await cli.run(["inject", "-R", "-f", "tree"]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^tree\/deep\/b\.yaml:2: document 1, JobSet b: group of 1 Pod\b/),
+    });
   });
 
   it("reports a missing file, and a missing -f, in one line", async () => {

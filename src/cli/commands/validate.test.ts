@@ -23,16 +23,20 @@ spec:
 describe("reprise validate", SLOW, () => {
   it("accepts a plain JobSet, and counts the documents that it ignores", async () => {
     const text = `${CONFIG_MAP}---\n${jobSetText("train")}---\n${CONFIG_MAP}`;
-    expect(await cli.run(["validate", "-f", "-"], text)).toEqual({
-      code: 0,
-      stdout: "standard input: document 2, JobSet team/train: valid\n2 other documents ignored\n",
-      stderr: "",
-    });
+    const { code, stdout, stderr } = await cli.run(["validate", "-f", "-"], text);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.split("\n")).toEqual([
+      expect.stringMatching(/^standard input: document 2, JobSet team\/train: valid: group of 1 Pod\b/),
+      "2 other documents ignored",
+      "",
+    ]);
   });
 
   it("accepts the output of inject, and rejects it if its agent was changed", async () => {
     const { stdout: injected } = await cli.run(["inject", "-f", "-"], jobSetText("train"));
-    expect((await cli.run(["validate", "-f", "-"], injected)).stdout).toMatch(/: valid\n$/);
+    expect((await cli.run(["validate", "-f", "-"], injected)).stdout).toMatch(
+      /: valid, already injected: group of 1 Pod\b/,
+    );
     const { code, stderr } = await cli.run(
       ["validate", "-f", "-"],
       injected.replace("restartPolicy: Always", "restartPolicy: Never"),
@@ -50,12 +54,12 @@ describe("reprise validate", SLOW, () => {
       ["validate", "-f", "-"],
       `${jobSetText("a")}---\n${jobSetText("b", annotations)}`,
     );
-    expect({ code, stdout }).toEqual({
-      code: 1,
-      stdout:
-        "standard input: document 1, JobSet team/a: valid\n" +
-        "standard input: document 2, JobSet team/b: invalid (2 errors, 1 warning)\n",
-    });
+    expect(code).toBe(1);
+    expect(stdout.split("\n")).toEqual([
+      expect.stringMatching(/^standard input: document 1, JobSet team\/a: valid: group of 1 Pod\b/),
+      "standard input: document 2, JobSet team/b: invalid (2 errors, 1 warning)",
+      "",
+    ]);
     const place = "standard input:18: document 2, JobSet team/b";
     expect(stderr.trimEnd().split("\n")).toEqual([
       expect.stringMatching(new RegExp(`^${place}: error: .+fail-exit-codes.+ \\[exit-codes\\]$`)),
@@ -134,13 +138,40 @@ describe("reprise validate", SLOW, () => {
             },
           ],
           warnings: [],
-          injectionWarnings: [],
         },
       ],
       ignoredDocuments: 1,
+      unreadable: [],
     });
     const explained = await cli.run(["validate", "-f", "-", "-o", "json", "--explain"], text);
     expect(JSON.parse(explained.stdout).jobSets[0].results.length).toBeGreaterThan(20);
+  });
+
+  it("goes on after broken files and documents, and lists all of them", async () => {
+    const other = jobSetText("b").replace("v1alpha2", "v1");
+    const text = ["a: [\n", jobSetText("a"), other, jobSetText("c")].join("---\n");
+    const { code, stdout, stderr } = await cli.run(["validate", "-f", "nowhere.yaml", "-"], text);
+    expect(code).toBe(1);
+    expect(stdout.match(/(?<=team\/)\w+: \w+/g)).toEqual(["a: valid", "c: valid"]);
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^reprise: cannot read nowhere\.yaml: /),
+      expect.stringMatching(/^reprise: standard input:\d: document 1 is not valid YAML: /),
+      'reprise: standard input:15: document 3 is not a JobSet: apiVersion is "jobset.x-k8s.io/v1"; ' +
+        "use jobset.x-k8s.io/v1alpha2",
+    ]);
+    const json = await cli.run(["validate", "-o", "json", "-f", "-"], text);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      jobSets: [{}, {}],
+      unreadable: [{}, {}].map(() => expect.any(String)),
+    });
+  });
+
+  it("reports that there is nothing to validate in one line", async () => {
+    expect(await cli.run(["validate"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "reprise: nothing to validate; pass -f FILE, or --from-cluster for the JobSets of a cluster\n",
+    });
   });
 
   it("reports input without a JobSet in one line", async () => {

@@ -10,7 +10,7 @@ metadata:
 `;
 
 function textIn(input: string, namespace: string) {
-  const limit = namespacesIn(readDocuments(input, "in.yaml"))(namespace);
+  const limit = namespacesIn(readDocuments(input, "in.yaml").documents)(namespace);
   return limit.kind === "known" ? limit.text : limit.reason;
 }
 

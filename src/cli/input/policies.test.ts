@@ -12,7 +12,7 @@ data:
 `;
 
 function find(text: string, namespace: string, name: string) {
-  const documents = readDocuments(text, "in.yaml");
+  const { documents } = readDocuments(text, "in.yaml");
   return policiesIn(documents, defaultConfig.failurePolicies, "default")(namespace, name);
 }
 

@@ -1,4 +1,4 @@
-// Reads the files, directories or standard input given by -f.
+// Reads the files, directories or standard input given by -f. A file that cannot be read does not hide the others.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -10,33 +10,58 @@ const STDIN = "-";
 /** The extensions that kubectl reads from a directory. */
 const EXTENSIONS = /\.(ya?ml|json)$/i;
 
-/** The documents of all files. Throws if there is no JobSet among them. */
-export async function readSources(names: readonly string[]): Promise<InputDocument[]> {
+export interface Sources {
+  readonly documents: readonly InputDocument[];
+  /** Files and documents that cannot be read. */
+  readonly problems: readonly RepriseError[];
+}
+
+/** The documents of all files. `recursive` includes the subdirectories of directories, as in kubectl. */
+export async function readSources(names: readonly string[], recursive: boolean): Promise<Sources> {
   const documents: InputDocument[] = [];
+  const problems: RepriseError[] = [];
+  const collect = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof RepriseError)) throw error;
+      problems.push(error);
+      return undefined;
+    }
+  };
   for (const name of names) {
-    for (const file of await filesOf(name)) documents.push(...(await documentsOf(file)));
+    for (const file of (await collect(() => filesOf(name, recursive))) ?? []) {
+      const content = await collect(() => contentOf(file));
+      if (content === undefined) continue;
+      const read = readDocuments(content, shownName(file));
+      documents.push(...read.documents);
+      problems.push(...read.problems);
+    }
   }
-  if (documents.every(({ jobSets }) => jobSets.length === 0)) {
-    const files = names.map(shownName).join(", ");
-    throw new RepriseError("INPUT_WITHOUT_JOBSET", { files, documents: documents.length });
-  }
-  return documents;
+  return { documents, problems };
 }
 
-async function documentsOf(file: string): Promise<InputDocument[]> {
-  const content = file === STDIN ? await text(process.stdin) : await reading(file, () => readFile(file, "utf8"));
-  const documents = readDocuments(content, shownName(file));
-  if (documents.every(({ value }) => value === null)) throw new RepriseError("INPUT_EMPTY", { file: shownName(file) });
-  return documents;
+/** What was read, for messages about input without a JobSet. */
+export function summaryOf(names: readonly string[], { documents }: Sources): { files: string; documents: number } {
+  const found = documents.filter(({ value }) => value !== null);
+  return { files: names.map(shownName).join(", "), documents: found.length };
 }
 
-async function filesOf(name: string): Promise<string[]> {
+function contentOf(file: string): Promise<string> {
+  return file === STDIN ? text(process.stdin) : reading(file, () => readFile(file, "utf8"));
+}
+
+async function filesOf(name: string, recursive: boolean): Promise<string[]> {
   if (name === STDIN) return [name];
   const isDirectory = await reading(name, async () => (await stat(name)).isDirectory());
   if (!isDirectory) return [name];
-  const entries = await reading(name, () => readdir(name, { withFileTypes: true }));
+  const entries = await reading(name, () => readdir(name, { withFileTypes: true, recursive }));
   const files = entries.filter((entry) => !entry.isDirectory() && EXTENSIONS.test(entry.name));
-  return files.map((entry) => join(name, entry.name)).sort();
+  if (files.length === 0) {
+    const hasDirectories = entries.some((entry) => entry.isDirectory());
+    throw new RepriseError("INPUT_DIRECTORY_EMPTY", { directory: name, hasDirectories, recursive });
+  }
+  return files.map((entry) => join(entry.parentPath, entry.name)).sort();
 }
 
 async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {

@@ -12,6 +12,7 @@ import { hasStatus } from "../../kube/api-error.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { listAll } from "../../kube/list.ts";
 import type { GroupReading, NodeState } from "../output/status-report.ts";
+import { collectionPath, orAbsent } from "./cluster-path.ts";
 
 /** The groups of one or all namespaces. Does not read Pods: the conditions show what a group waits for. */
 export async function readGroups(client: KubeClient, namespace: string | undefined): Promise<GroupReading[]> {
@@ -60,24 +61,10 @@ async function readNodeState(client: KubeClient, name: string): Promise<NodeStat
   }
 }
 
-async function orAbsent<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if (hasStatus(error, 404)) return undefined;
-    throw error;
-  }
-}
-
 function objectsIn(namespace: string | undefined): string {
-  const { group, version, plural } = IN_PLACE_RESTART;
-  return `/apis/${group}/${version}${within(namespace)}/${plural}`;
+  return collectionPath(IN_PLACE_RESTART, namespace);
 }
 
 function jobSetsIn(namespace: string | undefined): string {
-  return `/apis/${JOBSET.group}/${JOBSET.version}${within(namespace)}/${JOBSET.plural}`;
-}
-
-function within(namespace: string | undefined): string {
-  return namespace === undefined ? "" : `/namespaces/${namespace}`;
+  return collectionPath(JOBSET, namespace);
 }

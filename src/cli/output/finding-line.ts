@@ -6,9 +6,9 @@ import type { Path } from "../../json/yaml-source.ts";
 import type { FoundJobSet, InputDocument } from "../input/documents.ts";
 import { parseFieldPath } from "./field-path.ts";
 
-/** A JobSet and the document that contains it. */
+/** A JobSet and the document that contains it. One that was read from a cluster has none. */
 export interface Located {
-  readonly document: InputDocument;
+  readonly document?: InputDocument;
   readonly jobSet: FoundJobSet;
 }
 
@@ -35,7 +35,15 @@ export function noteLine(at: Located, note: string): string {
   return line(at, [], note);
 }
 
-function line({ document, jobSet }: Located, path: Path, text: string): string {
-  const place = `${document.file}:${document.lineOf([...jobSet.path, ...path])}`;
-  return `${place}: document ${document.number}, JobSet ${jobSetName(jobSet)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
+/** For example "train.yaml: document 1, JobSet train". */
+export function placeOf({ document, jobSet }: Located): string {
+  const name = `JobSet ${jobSetName(jobSet)}`;
+  return document === undefined ? name : `${document.file}: document ${document.number}, ${name}`;
+}
+
+function line(at: Located, path: Path, text: string): string {
+  const { document, jobSet } = at;
+  const place = placeOf(at);
+  const found = document === undefined ? "" : `${document.file}:${document.lineOf([...jobSet.path, ...path])}`;
+  return `${found}${place.slice(document?.file.length ?? 0)}: ${text}`.replaceAll(/\s*\n\s*/g, " ");
 }

@@ -1,11 +1,13 @@
 // What `reprise inject` does with the documents, and the formats in which it prints the result. Pure.
 import jsonPatch from "fast-json-patch";
-import { inject, type Lookups } from "../../inject/inject.ts";
+import type { Lookups } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
 import { createPatch } from "../../json/patch.ts";
 import type { Json } from "../../json/types.ts";
+import { admit } from "../../validate/preview.ts";
 import type { InputDocument } from "../input/documents.ts";
 import { unifiedDiff } from "./diff.ts";
+import { effectOf } from "./effect.ts";
 import { findingLine, jobSetName, type Located, locate, namespaceOf, noteLine } from "./finding-line.ts";
 import { applied, type Change, rewrite, yamlText } from "./rewrite.ts";
 
@@ -35,41 +37,35 @@ export function injectDocuments(
 ): InjectionReport {
   const injected = documents.map((input) => {
     const results = locate([input]).map((at) => injectOne(at, settings, known, namespace));
-    return { input, results, changes: results.flatMap((each) => (each.kind === "changed" ? [each.change] : [])) };
+    const changes = results.flatMap((each) => (each.kind === "changed" ? [each.change] : []));
+    const lookalikes = input.lookalikes.map(({ message }) => `${message} (not injected)`);
+    return { input, results, changes, lines: [...results.flatMap((each) => each.lines), ...lookalikes] };
   });
   const results = injected.flatMap((each) => each.results);
   return {
     injected,
-    lines: results.flatMap((each) => each.lines),
+    lines: injected.flatMap(({ lines }) => lines),
     jobSets: results.length,
     refused: results.filter(({ kind }) => kind === "refused").length,
   };
 }
 
-function injectOne(at: Located, settings: InjectionSettings, known: Lookups, namespace: string): Result {
+function injectOne(at: Located, config: InjectionSettings, known: Lookups, namespace: string): Result {
   const { object, path } = at.jobSet;
-  const request = {
-    operation: "CREATE",
-    namespace: namespaceOf(at.jobSet, namespace),
-    object,
-    config: settings,
-    ...known,
-  } as const;
-  const outcome = inject(request);
-  const warnings = outcome.warnings.map((finding) => findingLine(at, "warning", finding));
-  switch (outcome.kind) {
-    case "refused": {
-      const errors = outcome.errors.map((finding) => findingLine(at, "error", finding));
-      return { kind: "refused", lines: [...errors, ...warnings] };
-    }
-    case "skipped":
-      return { kind: "unchanged", lines: [noteLine(at, `not injected: ${outcome.reason}`), ...warnings] };
-    case "injected": {
-      const isSame = createPatch(object, outcome.object).length === 0;
-      if (isSame) return { kind: "unchanged", lines: warnings };
-      return { kind: "changed", change: { path, before: object, after: outcome.object }, lines: warnings };
-    }
+  const request = { namespace: namespaceOf(at.jobSet, namespace), object, config, ...known };
+  const { outcome, object: after, verdict, warnings } = admit(request);
+  const warningLines = warnings.map((finding) => findingLine(at, "warning", finding));
+  if (!verdict.allowed) {
+    const errors = verdict.errors.map((finding) => findingLine(at, "error", finding));
+    return { kind: "refused", lines: [...errors, ...warningLines] };
   }
+  if (outcome.kind === "skipped") {
+    return { kind: "unchanged", lines: [noteLine(at, `not injected: ${outcome.reason}`), ...warningLines] };
+  }
+  const isSame = createPatch(object, after).length === 0;
+  const effect = noteLine(at, `${isSame ? "already injected: " : ""}${effectOf(after, warnings)}`);
+  const lines = [effect, ...warningLines];
+  return isSame ? { kind: "unchanged", lines } : { kind: "changed", change: { path, before: object, after }, lines };
 }
 
 type Paint = (color: "red" | "green" | "cyan" | "bold", text: string) => string;

@@ -1,25 +1,31 @@
-// What `reprise validate` does with the documents, and how it prints the verdicts. Pure.
-import type { Finding, RuleResult, Verdict } from "../../api/admission.ts";
+// What `reprise validate` does with JobSets, and how it prints the verdicts. Pure.
+import type { RuleResult } from "../../api/admission.ts";
 import type { Lookups } from "../../inject/inject.ts";
 import type { InjectionSettings } from "../../inject/settings.ts";
-import { preview } from "../../validate/preview.ts";
-import type { InputDocument } from "../input/documents.ts";
-import { findingLine, jobSetName, type Located, locate, namespaceOf } from "./finding-line.ts";
+import { type Preview, preview } from "../../validate/preview.ts";
+import { count } from "./count.ts";
+import { effectOf } from "./effect.ts";
+import { findingLine, jobSetName, type Located, namespaceOf, placeOf } from "./finding-line.ts";
 
-interface JobSetValidation {
+interface JobSetValidation extends Preview {
   readonly at: Located;
-  readonly verdict: Verdict;
-  /** The warnings of injection itself. */
-  readonly warnings: readonly Finding[];
 }
 
-export function validateDocuments(
-  documents: readonly InputDocument[],
+export interface Validations {
+  readonly jobSets: readonly JobSetValidation[];
+  /** Documents that are no JobSets. */
+  readonly ignored: number;
+  /** Files and documents that could not be read, one sentence each. */
+  readonly unreadable: readonly string[];
+}
+
+export function validateAll(
+  located: readonly Located[],
   config: InjectionSettings,
   known: Lookups,
   namespace: string,
 ): JobSetValidation[] {
-  return locate(documents).map((at) => {
+  return located.map((at) => {
     const { object } = at.jobSet;
     return { at, ...preview({ namespace: namespaceOf(at.jobSet, namespace), object, config, ...known }) };
   });
@@ -29,12 +35,13 @@ export function validateDocuments(
 export function findingLines(validations: readonly JobSetValidation[]): string[] {
   return validations.flatMap(({ at, verdict, warnings }) => [
     ...verdict.errors.map((finding) => findingLine(at, "error", finding)),
-    ...[...warnings, ...verdict.warnings].map((finding) => findingLine(at, "warning", finding)),
+    ...warnings.map((finding) => findingLine(at, "warning", finding)),
   ]);
 }
 
-export function verdictsAsText(validations: readonly JobSetValidation[], ignored: number, explain: boolean): string {
-  const verdicts = validations.flatMap((validation) => [
+export function verdictsAsText({ jobSets, ignored }: Validations, explain: boolean): string {
+  if (jobSets.length === 0) return "";
+  const verdicts = jobSets.flatMap((validation) => [
     headline(validation),
     ...(explain ? validation.verdict.results.flatMap(explanation) : []),
   ]);
@@ -42,22 +49,25 @@ export function verdictsAsText(validations: readonly JobSetValidation[], ignored
   return [...verdicts, ...others].map((line) => `${line}\n`).join("");
 }
 
-function headline({ at, verdict, warnings }: JobSetValidation): string {
-  const place = `${at.document.file}: document ${at.document.number}, JobSet ${jobSetName(at.jobSet)}`;
-  const skipped = skipReason(verdict);
-  if (skipped !== undefined && verdict.allowed) return `${place}: would not be injected (${skipped})`;
-  const warned = verdict.warnings.length + warnings.length;
+function headline(validation: JobSetValidation): string {
+  const { at, outcome, verdict, warnings } = validation;
+  if (outcome.kind === "skipped" && verdict.allowed) return `${placeOf(at)}: would not be injected (${outcome.reason})`;
   const found = [
     ...(verdict.allowed ? [] : [count(verdict.errors.length, "error")]),
-    ...(warned === 0 ? [] : [count(warned, "warning")]),
+    ...(warnings.length === 0 ? [] : [count(warnings.length, "warning")]),
   ];
-  return `${place}: ${verdict.allowed ? "valid" : "invalid"}${found.length === 0 ? "" : ` (${found.join(", ")})`}`;
+  const isInjected = outcome.kind === "injected" && outcome.object === at.jobSet.object;
+  const judged = `${verdict.allowed ? "valid" : "invalid"}${isInjected ? ", already injected" : ""}`;
+  const effect = effectOn(validation);
+  return [
+    `${placeOf(at)}: ${judged}${found.length === 0 ? "" : ` (${found.join(", ")})`}`,
+    ...(effect === undefined ? [] : [effect]),
+  ].join(": ");
 }
 
-/** Every rule for JobSets that opted in gives the reason for which a JobSet is skipped. */
-function skipReason({ results }: Verdict): string | undefined {
-  const first = results.find(({ rule }) => rule === "malformed");
-  return first?.verdict === "not-applicable" ? first.reason : undefined;
+/** A JobSet that would be refused has no effect. */
+function effectOn({ outcome, verdict, object, warnings }: JobSetValidation): string | undefined {
+  return outcome.kind === "injected" && verdict.allowed ? effectOf(object, warnings) : undefined;
 }
 
 const MARK = { pass: "✓", error: "✗", warning: "!", "not-applicable": "-" } as const;
@@ -68,20 +78,20 @@ function explanation(result: RuleResult): string[] {
   return [begin, ...result.findings.map(({ path, message }) => `      ${path}: ${message}`)];
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-export function verdictsAsJson(validations: readonly JobSetValidation[], ignored: number, explain: boolean): string {
-  const verdicts = validations.map(({ at, verdict, warnings }) => ({
-    file: at.document.file,
-    document: at.document.number,
-    jobSet: jobSetName(at.jobSet),
-    allowed: verdict.allowed,
-    errors: verdict.errors,
-    warnings: verdict.warnings,
-    injectionWarnings: warnings,
-    ...(explain ? { results: verdict.results } : {}),
-  }));
-  return `${JSON.stringify({ jobSets: verdicts, ignoredDocuments: ignored }, null, 2)}\n`;
+export function verdictsAsJson({ jobSets, ignored, unreadable }: Validations, explain: boolean): string {
+  const verdicts = jobSets.map((validation) => {
+    const { at, outcome, verdict, warnings } = validation;
+    return {
+      file: at.document?.file,
+      document: at.document?.number,
+      jobSet: jobSetName(at.jobSet),
+      allowed: verdict.allowed,
+      skipReason: outcome.kind === "skipped" ? outcome.reason : undefined,
+      effect: effectOn(validation),
+      errors: verdict.errors,
+      warnings,
+      ...(explain ? { results: verdict.results } : {}),
+    };
+  });
+  return `${JSON.stringify({ jobSets: verdicts, ignoredDocuments: ignored, unreadable }, null, 2)}\n`;
 }
