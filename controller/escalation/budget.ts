@@ -21,5 +21,6 @@ export function describeRestart(budget: UsedBudget): string {
   const { max, used, from } = budget;
   const source = used === 0 || isSpent(budget) ? ` (${sourceText(from)})` : "";
   if (!isSpent(budget)) return `restart ${used + 1} of ${max}${source}`;
-  return `the budget of ${max} restarts${source} is spent, so the JobSet fails unless a disruption turns out to be the cause`;
+  const outlook = "so the JobSet fails unless a disruption turns out to be the cause";
+  return `the budget of ${max} restarts${source} is spent, ${outlook}`;
 }

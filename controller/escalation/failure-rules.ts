@@ -3,8 +3,7 @@
 import type { FailureRule, JobSet } from "../../src/api/jobset.ts";
 import { compilePattern } from "../../src/api/message-pattern.ts";
 import { asMap } from "../../src/json/fields.ts";
-import { podFailureRuleFor } from "../../src/policy/exit-actions.ts";
-import { podFailureRules } from "../group/exit-classes.ts";
+import { podFailureRuleOf } from "../group/exit-classes.ts";
 import type { Loss } from "../group/group.ts";
 
 /** A Job that failed, as its controller would report it. */
@@ -32,7 +31,7 @@ function pastDeadline(replicatedJob: string): FailedJob {
 export function failedByPolicy({ namespace, replicatedJobs }: JobSet, { stage, cause }: Loss): FailedJob {
   const { pod, container, exitCode } = cause;
   const template = replicatedJobs.find(({ name }) => name === stage)?.template;
-  const rule = podFailureRuleFor(podFailureRules(asMap(template?.["spec"])), container)(exitCode ?? 0);
+  const rule = podFailureRuleOf(container, asMap(template?.["spec"]))(exitCode ?? 0);
   const where = `Container ${container} for pod ${namespace}/${pod}`;
   const message = `${where} failed with exit code ${exitCode} matching FailJob rule at index ${rule?.index ?? 0}`;
   return { replicatedJob: stage, reason: "PodFailurePolicy", message };

@@ -22,7 +22,7 @@ export interface ExitClasses {
 
 export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   const action = exitActions(asList(container["restartPolicyRules"]));
-  const ruleFor = podFailureRuleFor(podFailureRules(jobSpec), asText(container["name"]));
+  const ruleFor = podFailureRuleOf(asText(container["name"]), jobSpec);
   const failsJob = (code: number) => ruleFor(code)?.action === "FailJob";
   const unruled = FAILURE_CODES.filter((code) => action(code) === undefined);
   return {
@@ -33,9 +33,9 @@ export function exitClassesOf(container: Fields, jobSpec: Fields): ExitClasses {
   };
 }
 
-/** The rules of a Job that decide about its failed Pods. */
-export function podFailureRules(jobSpec: Fields): readonly unknown[] {
-  return asList(asMap(jobSpec["podFailurePolicy"])["rules"]);
+/** The rule of the Job's podFailurePolicy for each exit code of a container. */
+export function podFailureRuleOf(container: string | undefined, jobSpec: Fields): ReturnType<typeof podFailureRuleFor> {
+  return podFailureRuleFor(asList(asMap(jobSpec["podFailurePolicy"])["rules"]), container);
 }
 
 /** Undefined when the exit does not concern the group. */

@@ -26,7 +26,7 @@ export interface Budget {
 }
 
 /** The backoffLimit of a Job that sets none. */
-const KUBERNETES_BACKOFF_LIMIT = 6;
+export const KUBERNETES_BACKOFF_LIMIT = 6;
 
 /** Without a failurePolicy nobody has decided about restarts, but the label of the namespace asks for them. */
 const LEAST_WITHOUT_POLICY = 3;

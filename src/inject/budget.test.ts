@@ -53,8 +53,9 @@ describe("the budget of a new JobSet", () => {
   });
 
   it.each([
-    ["instead of Kubernetes' default", { backoffLimitPerIndex: 9 }, 9],
-    ["if it is smaller than the limit of the Job", { backoffLimit: 9, backoffLimitPerIndex: 4 }, 4],
+    ["if it is above Kubernetes' default for the Job", { backoffLimitPerIndex: 9 }, 9],
+    ["but is never below that default", { backoffLimitPerIndex: 4 }, 6],
+    ["only where the Job sets no limit of its own", { backoffLimit: 5, backoffLimitPerIndex: 9 }, 5],
   ])("is derived from the limit of each index %s", (_what, job, max) => {
     const object = jobSet().replicatedJob("workers", { pods: 2, job }).build();
     expect(budgetOf(injected(create(object)))).toEqual({ max, from: "backoffLimit" });

@@ -6,6 +6,7 @@ import {
   budgetText,
   deriveBudget,
   isDerived,
+  KUBERNETES_BACKOFF_LIMIT,
   resolveBudget,
 } from "../api/budget.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
@@ -78,9 +79,11 @@ function writtenLimit(template: Template | undefined): number | "overwritten" | 
   if (template === undefined) return undefined;
   const { job, podSpec } = template;
   if (job["backoffLimit"] === MAX_INT32 && findAgent(podSpec) !== undefined) return "overwritten";
+  const backoffLimit = asCount(job["backoffLimit"]);
+  const perIndex = asCount(job["backoffLimitPerIndex"]);
   // With a limit for each index, Kubernetes sets none for the whole Job by default.
-  const limits = [asCount(job["backoffLimit"]), asCount(job["backoffLimitPerIndex"])].filter((it) => it !== undefined);
-  return limits.length === 0 ? undefined : Math.min(...limits);
+  if (backoffLimit !== undefined || perIndex === undefined) return backoffLimit;
+  return Math.max(perIndex, KUBERNETES_BACKOFF_LIMIT);
 }
 
 const RULE = "namespace-budget";

@@ -3,7 +3,7 @@
 import { exitClassesOf } from "../../../controller/group/exit-classes.ts";
 import type { Finding } from "../../api/admission.ts";
 import { hasAgent } from "../../api/agent-container.ts";
-import { budgetInForce, budgetText } from "../../api/budget.ts";
+import { budgetText, readBudget } from "../../api/budget.ts";
 import { type ReplicatedJob, readJobSet } from "../../api/jobset.ts";
 import { ANNOTATION } from "../../api/names.ts";
 import { protocolOf } from "../../api/protocol.ts";
@@ -26,9 +26,14 @@ export function effectOf(injected: JsonObject, warnings: readonly Finding[]): st
   const { replicatedJobs, annotations } = jobSet;
   const group = replicatedJobs.filter(isInGroup);
   const record = recordJson(annotations) ?? {};
+  const budget = readBudget(record["budget"]);
   return [
     `group of ${count(podsOf(group), "Pod")}`,
-    ...(protocolOf(jobSet) === "jobset" ? ["restarts counted by JobSet"] : [budgetText(budgetInForce(jobSet))]),
+    ...(protocolOf(jobSet) === "jobset"
+      ? ["restarts counted by JobSet"]
+      : budget === undefined
+        ? []
+        : [budgetText(budget)]),
     ...exitCodeTexts(group, injected),
     ...leftOutTexts(replicatedJobs, record["leftOut"]),
     ...partnerTexts(warnings),

@@ -42,17 +42,10 @@ it.each([
   },
 );
 
-it("restart-budget reports a budget of 0 that the user wrote into the fields of the JobSet", () => {
+it("restart-budget accepts a budget of 0 that the fields of the JobSet say: without reprise it is the same", () => {
   expect(resultOf(0, { maxRestarts: 0 })).toMatchObject({
-    verdict: "warning",
-    findings: [
-      {
-        path: "spec.failurePolicy.maxRestarts",
-        message:
-          "is 0 or not set, and a Job has backoffLimit 0: the first failure fails the JobSet, and nothing restarts " +
-          "in place; raise one of them, or set reprise.dev/max-restarts",
-      },
-    ],
+    verdict: "pass",
+    reason: "0 restarts (from backoffLimit and failurePolicy.maxRestarts)",
   });
 });
 
@@ -62,11 +55,10 @@ it("restart-budget reports a budget of 0 of the Namespace", () => {
   });
 });
 
-it("restart-budget reports maxRestarts 0 with JobSet's own protocol, which reads nothing else", () => {
-  const strategy = { restartStrategy: "InPlaceRestart" };
-  expect(resultOf(6, { ...strategy, maxRestarts: 0 })).toMatchObject({ verdict: "warning" });
-  expect(resultOf(6, strategy)).toMatchObject({ verdict: "warning" });
-  expect(resultOf(6, { ...strategy, maxRestarts: 1 })).toMatchObject({ verdict: "pass" });
+it("restart-budget does not apply to JobSet's own protocol, whose controller counts", () => {
+  expect(resultOf(6, { restartStrategy: "InPlaceRestart", maxRestarts: 0 })).toMatchObject({
+    verdict: "not-applicable",
+  });
 });
 
 it("restart-budget does not apply to a JobSet that injection refuses: it has no budget", () => {
