@@ -339,7 +339,8 @@ const SHAPES: readonly Shape[] = [
         },
         pod: NEVER,
       }),
-    { budget: 6, warnings: ["overwritten-field", "pod-failure-policy", "failed-indexes"] },
+    // One retry for each index, and at least three for a JobSet without a failurePolicy.
+    { budget: 3, warnings: ["overwritten-field", "pod-failure-policy", "failed-indexes"] },
   ],
   [
     "a work queue with more completions than Pods",

@@ -56,6 +56,24 @@ describe("a worker", () => {
     ]);
   });
 
+  it.each([
+    [undefined, "FallbackToLogsOnError"],
+    ["File", "File"],
+    ["FallbackToLogsOnError", "FallbackToLogsOnError"],
+  ])("with terminationMessagePolicy %s gets %s", (written, used) => {
+    const worker = container("train", written === undefined ? {} : { terminationMessagePolicy: written });
+    const object = jobSet().replicatedJob("workers", { containers: [worker] });
+    const [result] = templateOf(injected(create(object.build()))).containers;
+    expect(result?.["terminationMessagePolicy"]).toBe(used);
+  });
+
+  it("leaves the terminationMessagePolicy of other containers alone", () => {
+    const object = jobSet()
+      .annotation(ANNOTATION.workerContainers, "train")
+      .replicatedJob("workers", { containers: [container("train"), container("log")] });
+    expect(templateOf(injected(create(object.build()))).containers[1]).not.toHaveProperty("terminationMessagePolicy");
+  });
+
   it("cannot have more than 20 rules", () => {
     const rules = Array.from({ length: 20 }, (_, index) => ({
       action: "Restart",
