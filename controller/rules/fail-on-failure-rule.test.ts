@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { FailureRule } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import type { ContainerState } from "../../src/api/pod.ts";
-import { DELETED, DISRUPTED, DRIVER, driverScene, FIRST, failureRule, type Scene, SECOND } from "../testing/scene.ts";
+import {
+  DELETED,
+  DISRUPTED,
+  DRIVER,
+  driverScene,
+  FIRST,
+  failTwice,
+  failureRule,
+  type Scene,
+  SECOND,
+} from "../testing/scene.ts";
 
 /** A leader that must not fail, with the backoffLimit that the user wrote. */
 function leaderScene(backoffLimit: number, rule: Partial<FailureRule> = {}): Scene {
@@ -104,10 +114,8 @@ describe("fail-on-failure-rule", () => {
   );
 
   it("never has the ladder recreate the JobSet through a Job for which the rule would fail it", () => {
-    const scene = leaderScene(20);
-    scene.policy = { ...scene.policy, escalateAfter: 1 };
-    scene.fails(DRIVER, "a").settle().forgetPod(DRIVER).at(2, `${DRIVER}#2`, FIRST, SECOND).settle();
-    scene.runs("b", `${DRIVER}#2`, FIRST, SECOND).settle().fails(`${DRIVER}#2`, "b").settle();
+    const failurePolicy = { maxRestarts: 9, restartStrategy: "Recreate", rules: [failureRule()] };
+    const scene = failTwice({ failurePolicy });
     expect(scene.status.history.map(({ action }) => action)).toEqual(["RecreatePod", "RecreatePod"]);
   });
 });

@@ -317,6 +317,15 @@ export function driverScene(jobSet: Partial<JobSet> = {}, workers: Partial<Stage
   return scene.runs("a", DRIVER, FIRST, SECOND).settle();
 }
 
+/** One worker whose every failure climbs a rung of the ladder. It fails, gets a new Pod, and fails again. */
+export function failTwice(jobSet: Partial<JobSet>): Scene {
+  const scene = new Scene({ workers: { pods: 1 } }, jobSet).settle().job("workers-0");
+  scene.policy = { ...scene.policy, escalateAfter: 1 };
+  scene.at(1, FIRST).settle().runs("a", FIRST).settle().fails(FIRST, "a").settle();
+  const second = `${FIRST}#2`;
+  return scene.forgetPod(FIRST).at(2, second).settle().runs("b", second).settle().fails(second, "b").settle();
+}
+
 /** Two workers, both running in epoch 1. */
 export function runningScene(jobSet: Partial<JobSet> = {}, surroundings?: Surroundings): Scene {
   const scene = new Scene({ workers: { pods: 2 } }, jobSet, surroundings).settle().job("workers-0");
