@@ -139,3 +139,8 @@ it("a Pod that is deleted at the barrier has nothing to save, so nothing waits f
   const scene = runningScene().fails(A, "a").settle().at(2, A, B).pod(A, EVICTED).settle();
   expect(comeBack(scene.forgetPod(A), `${A}#2`, B).status.syncedEpoch).toBe(2);
 });
+
+it("a JobSet that is deleted restarts none of its Pods in place", () => {
+  const scene = runningScene().changeJobSet({ deletionTimestamp: LEAVING.timestamp }).pod(A, { deletion: LEAVING });
+  expect(scene.settle().forgetPod(A).settle().fails(B, "a").settle().epochs).toBe("0/1");
+});

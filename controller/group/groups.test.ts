@@ -31,9 +31,9 @@ function pod(jobSetName: string) {
   return readPod({ metadata: { name: "p", namespace: "team", uid: "p1", resourceVersion: "1", labels } });
 }
 
-function object() {
+function object(status?: { readonly deprecatedEpoch: number; readonly syncedEpoch: number }) {
   const metadata = { name: "train", namespace: "team", uid: "i1", resourceVersion: "1" };
-  return readInPlaceRestart({ metadata, spec: { jobSetUID: "j1" } });
+  return readInPlaceRestart({ metadata, spec: { jobSetUID: "j1" }, ...(status === undefined ? {} : { status }) });
 }
 
 const added = { kind: "added", resourceVersion: "1" } as const;
@@ -59,6 +59,22 @@ describe("Groups", () => {
     groups.jobSetChanged({ kind: "deleted", key: KEY, uid: "j1", item: jobSet(), old: jobSet() });
     groups.podChanged({ ...added, key: "team/p", uid: "p1", item: pod("train") });
     expect(changed).toEqual([KEY, KEY]);
+  });
+
+  it.each([
+    [
+      "reports a group between two epochs, whose Pods may be on the node",
+      { deprecatedEpoch: 1, syncedEpoch: 1 },
+      [KEY],
+    ],
+    ["does not report a group that runs and loses no Pod", { deprecatedEpoch: 0, syncedEpoch: 1 }, []],
+  ])("when a node is lost, %s", (_, status, expected) => {
+    const { groups, changed } = watched();
+    groups.jobSetChanged({ ...added, key: KEY, uid: "j1", item: jobSet() });
+    groups.objectChanged({ ...added, key: KEY, uid: "i1", item: object(status) });
+    changed.length = 0;
+    groups.surroundingsChanged();
+    expect(changed).toEqual(expected);
   });
 
   it("ignore Jobs that no JobSet controls", () => {

@@ -326,6 +326,9 @@ it("fails the JobSet when its restart budget is exhausted, and JobSet's controll
   const [first] = pods;
   if (first === undefined) throw new Error("a Pod expected");
   await kubeletReports(first, 1, 1);
+  // It fails when every Pod is back: until then one may turn out to be disrupted.
+  await whenObject("spent", { deprecatedEpoch: 1, phase: "Restarting" });
+  await agentsTake(pods, 2);
   await vi.waitFor(async () => {
     const raw = await admin.request("GET", `${JOBSETS}/spent`);
     const failed = readJobSet(raw);
