@@ -1,14 +1,15 @@
 // The objects of a simulation as their controllers create them.
 import type { Job } from "../api/job.ts";
 import type { JobSet } from "../api/jobset.ts";
-import { AGENT } from "../api/names.ts";
+import { AGENT, ANNOTATION } from "../api/names.ts";
 import type { Pod } from "../api/pod.ts";
 import { workerRestartRule } from "../policy/compile.ts";
 import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
 import { WORKER } from "./pod-status.ts";
 import { JOB_SET, type JobSetShape, NAMESPACE, NODES, type StageShape } from "./shape.ts";
 
-export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: string, resourceVersion: string): JobSet {
+export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: string): JobSet {
+  const { stages, inOrder, maxRestarts, escalateAfter } = shape;
   const template = {
     spec: {
       template: {
@@ -25,7 +26,7 @@ export function jobSetOf({ stages, inOrder, maxRestarts }: JobSetShape, uid: str
     uid,
     resourceVersion,
     labels: {},
-    annotations: {},
+    annotations: escalateAfter === undefined ? {} : { [ANNOTATION.escalateAfter]: String(escalateAfter) },
     suspended: false,
     replicatedJobs: stages.map((stage) => ({ ...stage, completions: stage.parallelism, template })),
     startupOrder: inOrder ? "InOrder" : "AnyOrder",

@@ -20,6 +20,8 @@ export interface JobSetShape {
   readonly stages: readonly StageShape[];
   readonly inOrder: boolean;
   readonly maxRestarts: number;
+  /** The annotation of the JobSet. */
+  readonly escalateAfter?: number;
 }
 
 /** The slots of a stage, as "job/index". */

@@ -1,5 +1,6 @@
 // What all parts of a simulation share: time, randomness, the API server, the timeline and the judge.
 import { ApiServer } from "./api-server.ts";
+import { FailureOrder } from "./failure-order.ts";
 import { Judge } from "./judge.ts";
 import { Random } from "./random.ts";
 import { Schedule } from "./schedule.ts";
@@ -13,6 +14,7 @@ export class World {
   readonly random: Random;
   readonly api: ApiServer;
   readonly judge: Judge;
+  readonly failures: FailureOrder = new FailureOrder((breach) => this.tell("JUDGE", breach));
   readonly moments: Moment[] = [];
   #uids = 0;
 
