@@ -23,7 +23,7 @@ export function findRequested(suspects: readonly Suspect[]): Suspect | undefined
   return only(suspects.filter(isRequest));
 }
 
-function isRequest({ requestedAction }: Suspect): boolean {
+export function isRequest({ requestedAction }: Pick<Suspect, "requestedAction">): boolean {
   return requestedAction === "recreate";
 }
 

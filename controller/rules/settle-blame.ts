@@ -4,7 +4,7 @@
 import { CANDIDATE_LIMIT, type RestartCause, type RestartRecord, type Streak } from "../../src/api/in-place-restart.ts";
 import { planRecovery } from "../escalation/plan.ts";
 import { type Attribution, streakWith } from "../escalation/streak.ts";
-import { findCandidates, findCulprit, findRequested } from "../group/culprit.ts";
+import { findCandidates, findCulprit, findRequested, isRequest } from "../group/culprit.ts";
 import { findSuspects, type Suspect } from "../group/suspects.ts";
 import { describeCause, describeLastWords, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
@@ -15,11 +15,13 @@ export function settleBlame(context: Context): Step | undefined {
   const { group, status, now, rule } = context;
   const record = openRecord(status);
   if (record === undefined || !isProvisional(record, rule) || isAlone(group)) return undefined;
-  const { suspects, deleted, isComplete } = findSuspects(group, status, record, now);
+  const isBack = isEveryPodBack(context);
   // A code of the recreate class is certain at once.
+  if (!isBack && ![...group.firstLosses.values()].some(isRequest)) return undefined;
+  const { suspects, deleted, isComplete } = findSuspects(group, status, record, now);
   const requested = findRequested(suspects);
   if (requested !== undefined) return judge(context, record, requested, suspects);
-  if (!isEveryPodBack(context)) return undefined;
+  if (!isBack) return undefined;
   if (deleted !== undefined) return excuse(context, record, deleted.cause);
   return judge(context, record, isComplete ? findCulprit(suspects) : undefined, suspects);
 }
