@@ -20,8 +20,10 @@ import { RULES } from "./rules/chain.ts";
 import { stallAt } from "./rules/report-stall.ts";
 import type { Context, Removal, Step } from "./rules/rule.ts";
 import { overdueNext } from "./status/awaited-termination.ts";
-import { type PodReport, reportForeignEpochs } from "./status/foreign-epochs.ts";
+import { reportForeignEpochs } from "./status/foreign-epochs.ts";
 import type { Notice } from "./status/notice.ts";
+import type { PodReport } from "./status/pod-report.ts";
+import { reportLeftovers } from "./status/shared-memory.ts";
 import { readyCount, summarize } from "./status/summary.ts";
 
 type Status = InPlaceRestartStatus;
@@ -100,7 +102,7 @@ function applyRules(context: Omit<Context, "rule">): { readonly rule?: string; r
 }
 
 function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, step: Step, now: number): Verdict {
-  const reports = reportForeignEpochs(group, step.status);
+  const reports = [...reportForeignEpochs(group, step.status), ...reportLeftovers(group)];
   const after = summarize(group, jobSet, step.status, now);
   const { notices, failure, removal } = step;
   const refreshAt = before !== undefined && isReadyOnly(before, after) ? readyRefreshAt(group, before) : undefined;

@@ -12,7 +12,7 @@ interface Exemption {
 
 /** `pod`: UID of the Pod that ended the epoch. */
 export function exemptionOf(group: Group, jobSet: JobSet, pod: string | undefined): Exemption | undefined {
-  const loss = group.losses.get(pod ?? "");
+  const loss = group.losses.get(pod ?? "") ?? group.firstLosses.get(pod ?? "");
   if (loss?.ignored === true) return { why: "podFailurePolicy ignores the exit code", ignored: true };
   const stage = loss?.stage ?? group.members.get(pod ?? "")?.pod.replicatedJob;
   const rule = stage === undefined ? undefined : ruleFor(jobSet, crashed(stage));

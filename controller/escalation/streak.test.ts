@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { A, B, comeBack, fail, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
+import { A, arrive, B, comeBack, fail, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
 import { DELETED, DISRUPTED, runningScene } from "../testing/scene.ts";
 
 const AMPLE = withMaxRestarts(20);
@@ -9,7 +9,7 @@ describe("a streak of failures", () => {
     const scene = [A, A].reduce(failAndRecover, runningScene(AMPLE)).restartController();
     scene.runs("run-x", A, B).settle().fails(A, "run-x").settle();
     // The new controller has not seen the run begin, so only the next epoch shows that it ended.
-    expect(scene.at(4, A).settle().status.history.at(-1)).toMatchObject({
+    expect(scene.at(4, A).settle().at(4, B).settle().status.history.at(-1)).toMatchObject({
       action: "RecreatePod",
       streak: { slot: "train-workers-0/0", failures: 3 },
     });
@@ -21,6 +21,19 @@ describe("a streak of failures", () => {
       action: "RestartInPlace",
       streak: { restarts: 4, failures: 1 },
     });
+  });
+
+  it("of one slot neither grows nor ends with a failure that no Pod can be blamed for", () => {
+    const scene = [A, A].reduce(failAndRecover, runningScene(AMPLE));
+    comeBack(fail(fail(scene, A), B).settle());
+    expect(scene.status.history.at(-1)?.streak).toEqual({
+      restarts: 3,
+      slot: "train-workers-0/0",
+      failures: 2,
+      unexplained: 1,
+    });
+    arrive(fail(scene, A).settle()).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({ action: "RecreatePod", streak: { failures: 3, restarts: 4 } });
   });
 
   it("ends after a run that made progress", () => {
@@ -39,7 +52,8 @@ describe("a streak of failures", () => {
       .settle()
       .forgetPod(B);
     comeBack(scene, A, `${B}#2`);
-    expect(fail(scene, A).settle().status.history.at(-1)).toMatchObject({
+    arrive(fail(scene, A).settle(), A, `${B}#2`).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({
       action: "RecreatePod",
       streak: { restarts: 3, failures: 3 },
     });

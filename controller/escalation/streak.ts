@@ -2,18 +2,26 @@
 // the whole streak, so it survives a restart of the controller and the removal of older records. Pure.
 import type { InPlaceRestartStatus, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 
-/** The streak after a failure of this slot. Without a slot no worker failed, and the streak stays as it was. */
+/** Whose failure a restart was: that of a slot, of nobody in particular, or no failure at all. */
+export type Attribution = { readonly slot: string } | "unexplained" | "no-failure";
+
+/**
+ * The streak after this restart. If no worker failed, it stays as it was. A failure that cannot be attributed neither
+ * lengthens the streak of a slot nor ends it.
+ */
 export function streakWith(
-  { history }: InPlaceRestartStatus,
-  slot: string | undefined,
+  { history }: Pick<InPlaceRestartStatus, "history">,
+  attribution: Attribution,
   at: number,
   progressAfter: number,
 ): Streak | undefined {
   const last = history.at(-1);
   const before = last === undefined || hasProgressed(last, at, progressAfter) ? undefined : last.streak;
-  if (slot === undefined) return before;
-  const failures = before?.slot === slot ? before.failures + 1 : 1;
-  return { restarts: (before?.restarts ?? 0) + 1, slot, failures };
+  if (attribution === "no-failure") return before;
+  const after = { ...before, restarts: (before?.restarts ?? 0) + 1 };
+  if (attribution === "unexplained") return { ...after, unexplained: (before?.unexplained ?? 0) + 1 };
+  const { slot } = attribution;
+  return { ...after, slot, failures: before?.slot === slot ? (before.failures ?? 0) + 1 : 1 };
 }
 
 /** Whether the run that this restart led to lasted long enough to count as progress. */

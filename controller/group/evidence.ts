@@ -42,7 +42,8 @@ function isRelevant({ epoch, stage }: Loss, { syncedEpoch, heldStages }: InPlace
   return epoch === syncedEpoch && !heldStages.includes(stage);
 }
 
-function isFresh({ baseline }: Group, { runSeenAt }: Loss): boolean {
+/** Whether the ended run was first seen after the last sync. */
+export function isFresh({ baseline }: Pick<Group, "baseline">, { runSeenAt }: Loss): boolean {
   return runSeenAt === undefined || runSeenAt > baseline;
 }
 

@@ -9,6 +9,7 @@ import type { Pod } from "../../src/api/pod.ts";
 import { HEALTHY_CLUSTER, type Surroundings } from "../stuck-pods/surroundings.ts";
 import type { PodFailure } from "./pod-failure.ts";
 import type { Stage } from "./stages.ts";
+import type { Termination } from "./termination.ts";
 
 /**
  * `live`: the Pod's epoch counts. `ending`: the Pod may still run a worker, so no later epoch may start beside it.
@@ -89,6 +90,8 @@ export interface Loss extends PodFailure {
   readonly runSeenAt?: number;
   /** When the evidence was first seen, in milliseconds since 1970. */
   readonly at: number;
+  /** How the worker ended, if one did. */
+  readonly termination?: Termination;
 }
 
 export interface Group {
@@ -102,19 +105,26 @@ export interface Group {
   readonly members: Map<string, Member>;
   /** UIDs of the Pods that a Job controls, by the UID of the Job, whether or not the Job is known yet. */
   readonly podsByJob: Map<string, Set<string>>;
-  /** By Pod UID, in the order of arrival: the first one is blamed. */
+  /** By Pod UID, in the order of arrival: the first one ends the epoch. */
   readonly losses: Map<string, Loss>;
+  /**
+   * The first loss of each Pod in its epoch, by Pod UID. Kept until the next sync even if the Pod no longer shows it: a
+   * restart in place removes the containers that failed, and who is to blame is decided when every Pod is back.
+   */
+  readonly firstLosses: Map<string, Loss>;
   /** UIDs of the Pods with a loss, by slot and by Job. */
   readonly lossesBySlot: Map<string, Set<string>>;
   readonly lossesByJob: Map<string, Set<string>>;
   /** UIDs of the Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
+  /** UIDs of the Pods that report leftovers in /dev/shm. */
+  readonly withLeftovers: Set<string>;
   /** UIDs of the Pods that the next epoch must wait for until they are gone, also if their Job is unknown. */
   readonly ending: Set<string>;
   /** The state of the cluster, shared by all groups. */
   readonly surroundings: Surroundings;
-  /** What was already reported about a Pod, by its UID. */
-  readonly reported: Map<string, string>;
+  /** What was already reported about a Pod, by its UID and by the reason of the Event. */
+  readonly reported: Map<string, Map<string, string>>;
   object: InPlaceRestart | undefined;
   /** When the object last changed, in milliseconds since 1970. */
   objectChangedAt: number;
@@ -122,6 +132,8 @@ export interface Group {
   tick: number;
   /** The event that showed the last sync. Runs known by then may belong to earlier epochs: their end proves nothing. */
   baseline: number;
+  /** The latest epoch that this process has seen running. It may have missed failures of any other epoch. */
+  watchedEpoch: number;
   /** Whether the JobSet was suspended at any time since the last sync. */
   suspensionSeen: boolean;
 }
@@ -135,9 +147,11 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     members: new Map(),
     podsByJob: new Map(),
     losses: new Map(),
+    firstLosses: new Map(),
     lossesBySlot: new Map(),
     lossesByJob: new Map(),
     malformed: new Set(),
+    withLeftovers: new Set(),
     ending: new Set(),
     surroundings,
     reported: new Map(),
@@ -145,6 +159,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     objectChangedAt: 0,
     tick: 0,
     baseline: 0,
+    watchedEpoch: 0,
     suspensionSeen: false,
   };
 }

@@ -1,15 +1,38 @@
 // The losses of a group, indexed by slot and by Job: in a restart nearly every Pod has one, so a search through all of
 // them for every event would be quadratic. Changed only by observe.ts.
+import { isFresh } from "./evidence.ts";
 import type { Group, Loss } from "./group.ts";
 
 export function keepLoss(group: Group, pod: string, loss: Loss): void {
-  // A Map keeps the position of a known key: the loss that was seen first stays the one to blame.
+  // A Map keeps the position of a known key: the loss that was seen first stays the one that ends the epoch.
   group.losses.set(pod, loss);
   addTo(group.lossesBySlot, loss.slot, pod);
   addTo(group.lossesByJob, loss.job, pod);
+  if (isFirst(group, loss, group.firstLosses.get(pod))) group.firstLosses.set(pod, loss);
 }
 
+/** A loss that may be outdated gives way to the next, and an ordinary exit to one that requests an action. */
+function isFirst(group: Group, loss: Loss, known: Loss | undefined): boolean {
+  if (known === undefined) return true;
+  if (known.epoch !== loss.epoch) return false;
+  const isStronger = known.requestedAction === "restart" && loss.requestedAction !== "restart";
+  return isStronger || !isFresh(group, known);
+}
+
+/** The group has not lost it after all, or its epoch is over. */
 export function dropLoss(group: Group, pod: string): void {
+  group.firstLosses.delete(pod);
+  hideLoss(group, pod);
+}
+
+/** The Pod no longer shows it. If it showed a run of an earlier epoch, it was never evidence. */
+export function withdrawLoss(group: Group, pod: string, isRunning: boolean): void {
+  const first = group.firstLosses.get(pod);
+  if (isRunning && first !== undefined && !isFresh(group, first)) group.firstLosses.delete(pod);
+  hideLoss(group, pod);
+}
+
+function hideLoss(group: Group, pod: string): void {
   const loss = group.losses.get(pod);
   if (loss === undefined) return;
   group.losses.delete(pod);

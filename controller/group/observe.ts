@@ -5,10 +5,10 @@ import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import { epochOf } from "./epochs.ts";
+import { epochOf, epochRuns } from "./epochs.ts";
 import { savesUntil } from "./grace.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
-import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom } from "./loss-index.ts";
+import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom, withdrawLoss } from "./loss-index.ts";
 import {
   isPaused,
   isReady,
@@ -23,13 +23,14 @@ import {
 import { findFailure, type PodFailure } from "./pod-failure.ts";
 import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
+import { terminationOf } from "./termination.ts";
 
 export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
   group.tick += 1;
   const stages = jobSet === undefined ? [] : stagesOf(jobSet);
   const known = [...group.stages.values()].map(({ stage }) => stage);
   if (group.jobSet?.uid !== jobSet?.uid) {
-    for (const uid of [...group.losses.keys()]) dropLoss(group, uid);
+    for (const uid of [...group.losses.keys(), ...group.firstLosses.keys()]) dropLoss(group, uid);
     group.suspensionSeen = false;
   } else if (JSON.stringify(stages) === JSON.stringify(known)) {
     // The usual case: only the size of an elastic JobSet can change the shape of a group.
@@ -75,6 +76,8 @@ export function observePod(group: Group, pod: Pod, now: number): void {
   addTo(group.podsByJob, jobOf(pod), pod.uid);
   if (pod.epoch.kind === "malformed") group.malformed.add(pod.uid);
   else group.malformed.delete(pod.uid);
+  if (pod.shmLeftoverBytes === undefined) group.withLeftovers.delete(pod.uid);
+  else group.withLeftovers.add(pod.uid);
   place(group, pod, now);
 }
 
@@ -86,6 +89,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   removeFrom(group.podsByJob, jobOf(member.pod), uid);
   group.members.delete(uid);
   group.malformed.delete(uid);
+  group.withLeftovers.delete(uid);
   group.ending.delete(uid);
   group.reported.delete(uid);
   noteVanished(group, member, now);
@@ -96,6 +100,7 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   const before = group.object;
   group.object = object;
   if (object?.resourceVersion !== before?.resourceVersion) group.objectChangedAt = now;
+  if (object?.status !== undefined && epochRuns(object.status)) group.watchedEpoch = object.status.syncedEpoch;
   const synced = object?.status?.syncedEpoch;
   const syncedBefore = before?.status?.syncedEpoch;
   // The first event of an object does not show how long its epoch has been running. Only a change starts a new one.
@@ -103,11 +108,17 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
   for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
+  // No worker of the new epoch has run yet, so an exit that was seen before is none of its own.
+  for (const [uid, { epoch, runSeenAt }] of [...group.firstLosses])
+    if (epoch < synced || runSeenAt !== undefined) group.firstLosses.delete(uid);
 }
 
 /** Remembers what was reported about a Pod, so that it is reported once. */
-export function noteReported(group: Group, uid: string, text: string): void {
-  if (group.members.has(uid)) group.reported.set(uid, text);
+export function noteReported(group: Group, uid: string, reason: string, text: string): void {
+  if (!group.members.has(uid)) return;
+  const known = group.reported.get(uid);
+  if (known === undefined) group.reported.set(uid, new Map([[reason, text]]));
+  else known.set(reason, text);
 }
 
 function jobOf(pod: Pod): string {
@@ -201,7 +212,7 @@ function place(group: Group, pod: Pod, now: number): void {
   const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
   const failure = state === "outside" ? undefined : findFailure(pod, context);
   if (failure !== undefined) noteLoss(group, member, before, failure, now);
-  else if (state === "outside" || !hasCrashed(group, pod)) dropLoss(group, pod.uid);
+  else if (state === "outside" || !hasCrashed(group, pod)) withdrawLoss(group, pod.uid, running);
 }
 
 /** A worker that was seen to exit has ended its epoch, also when the next status shows its Pod restarting in place. */
@@ -228,8 +239,12 @@ function noteLoss(group: Group, member: Member, last: Member | undefined, failur
   const before = group.losses.get(pod.uid);
   // Once known not to count, it stays so: the Job that was suspended may be resumed before the Pod is gone.
   const wasUncounted = before?.epoch === epoch.epoch && !before.counted;
+  const termination = terminationOf(pod, failure.cause.container);
+  const { message } = termination ?? {};
   keepLoss(group, pod.uid, {
     ...failure,
+    cause: { ...failure.cause, ...(message === undefined ? {} : { message }) },
+    ...(termination === undefined ? {} : { termination }),
     counted: failure.counted && !surplus && !wasUncounted,
     stage: child.job.replicatedJob,
     epoch: epoch.epoch,

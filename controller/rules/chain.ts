@@ -20,6 +20,7 @@ import { replacePod } from "./replace-pod.ts";
 import { reportStall } from "./report-stall.ts";
 import { restOnSuccess } from "./rest-on-success.ts";
 import type { Rule } from "./rule.ts";
+import { settleBlame } from "./settle-blame.ts";
 import { stopWhenFinished } from "./stop-when-finished.ts";
 import { uncountDisruption } from "./uncount-disruption.ts";
 
@@ -88,6 +89,11 @@ export const RULES: readonly Rule[] = [
     name: "recreate-after-partial-success",
     why: "It replaces the recorded action, so it comes before the rules that carry the action out.",
     apply: recreateAfterPartialSuccess,
+  },
+  {
+    name: "settle-blame",
+    why: "It may choose a stronger action than the restart in place, so it comes before the rules that carry one out.",
+    apply: settleBlame,
   },
   {
     name: "replace-pod",

@@ -1,6 +1,6 @@
 // The end of a restart: every worker runs in the new epoch. Pure.
 import { timestamp } from "../status/conditions.ts";
-import { amendRecord, describeCause } from "../status/history.ts";
+import { amendRecord, describeCause, describeLastWords } from "../status/history.ts";
 import { allRunning } from "../status/summary.ts";
 import type { Context, Step } from "./rule.ts";
 
@@ -10,7 +10,7 @@ export function finishRestart({ group, status, now }: Context): Step | undefined
     return undefined;
   const seconds = (now - Date.parse(last.failureSeen ?? timestamp(now))) / 1_000;
   const took = `${seconds.toFixed(1)} s after the failure was seen (${describeCause(last.cause)})`;
-  const note = `every worker runs again in epoch ${status.syncedEpoch}, ${took}`;
+  const note = `every worker runs again in epoch ${status.syncedEpoch}, ${took}${describeLastWords(last.cause)}`;
   return {
     status: amendRecord(status, { allRunning: timestamp(now) }),
     notices: [{ type: "Normal", reason: "RestartedInPlace", action: "Restart", note }],

@@ -2,7 +2,7 @@
 import { countRestart } from "../escalation/count-restart.ts";
 import { stagesHeldAtSync } from "../group/startup-order.ts";
 import { timestamp } from "../status/conditions.ts";
-import { amendRecord, openRecord } from "../status/history.ts";
+import { closeRecord, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
 import type { Context, Step } from "./rule.ts";
 
@@ -15,7 +15,7 @@ export function liftBarrier(context: Context): Step | undefined {
   const recorded =
     record === undefined
       ? status
-      : amendRecord(status, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
+      : closeRecord(status, record, { toEpoch: epoch, allRestarted: record.allRestarted ?? at, synced: at });
   const next = { syncedEpoch: epoch, heldStages: stagesHeldAtSync(group), restarts: countRestart(status, record) };
   return { status: { ...recorded, ...next }, notices: [] };
 }

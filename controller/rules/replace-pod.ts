@@ -20,16 +20,16 @@ export function replacePod({ group, jobSet, status, now }: Context): Step | unde
   return { status, notices: [], removal: { kind: "delete-pod", pod: { name, uid } } };
 }
 
-/** The Pod that the record names, and every other Pod whose exit code requested it in the same epoch. */
+/** The Pods that the record names, and every other Pod whose exit code requested it in the same epoch. */
 function podsToRecreate(
   group: Group,
-  { action, target }: RestartRecord,
+  { action, target, targets = [] }: RestartRecord,
   status: Status,
   now: number,
 ): readonly Member[] {
   const requested = [...group.losses]
     .filter(([, loss]) => loss.requestedAction === "recreate" && isProof(group, loss, status, now))
     .map(([uid]) => uid);
-  const uids = action === "RecreatePod" && target !== undefined ? [target, ...requested] : requested;
-  return uids.flatMap((uid) => group.members.get(uid) ?? []);
+  const uids = action === "RecreatePod" ? [...(target === undefined ? [] : [target]), ...targets] : [];
+  return [...uids, ...requested].flatMap((uid) => group.members.get(uid) ?? []);
 }

@@ -11,8 +11,8 @@ import type { Group } from "../group/group.ts";
 import type { Groups } from "../group/groups.ts";
 import { noteReported } from "../group/observe.ts";
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
-import type { PodReport } from "../status/foreign-epochs.ts";
 import type { Notice } from "../status/notice.ts";
+import type { PodReport } from "../status/pod-report.ts";
 import type { AgentAccess } from "./agent-access.ts";
 import { Expectations } from "./expectations.ts";
 import { type FencedWrites, JOBSET_API } from "./fenced-writes.ts";
@@ -113,7 +113,7 @@ export class Reconciler {
   #reportPods(group: Group, { namespace }: JobSet, reports: readonly PodReport[]): void {
     for (const { pod, text, ...notice } of reports) {
       this.#options.record(occurrence({ apiVersion: "v1", kind: "Pod", namespace, ...pod }, notice));
-      noteReported(group, pod.uid, text);
+      noteReported(group, pod.uid, notice.reason, text);
     }
   }
 }

@@ -25,20 +25,22 @@ export const EVENT_TEXTS = {
     type: "Warning",
     meaning:
       "The epoch has ended and the group restarts in place. " +
-      "The note names the Pod, the container, its exit code, and the number of the restart.",
+      "The note names the Pod whose failure was seen first, the container, its exit code and last words, and the " +
+      "number of the restart.",
   },
   RecreatingPod: {
     on: "JobSet",
     type: "Warning",
     meaning:
-      "The group restarts, and the failed Pod is replaced: its exit code requests it, or it failed too often in a row.",
+      "The group restarts, and the Pods to blame are replaced: an exit code requests it, " +
+      "they failed too often in a row, or earlier runs have filled their `/dev/shm`.",
   },
   RecreatingJobSet: {
     on: "JobSet",
     type: "Warning",
     meaning:
-      "JobSet recreates all Jobs: a slot keeps failing with a new Pod, a Pod failed after others had succeeded, or " +
-      "podFailurePolicy failed a Job.",
+      "JobSet recreates all Jobs: a slot keeps failing with a new Pod, the group keeps failing and no Pod can be " +
+      "blamed, a Pod failed after others had succeeded, or podFailurePolicy failed a Job.",
   },
   BackingOff: {
     on: "JobSet",
@@ -48,7 +50,7 @@ export const EVENT_TEXTS = {
   RestartedInPlace: {
     on: "JobSet",
     type: "Normal",
-    meaning: "Every worker runs again. The note says how long the restart took.",
+    meaning: "Every worker runs again. The note says how long the restart took, and which Pod is to blame.",
   },
   BarrierStalled: {
     on: "JobSet",
@@ -79,6 +81,11 @@ export const EVENT_TEXTS = {
     on: "Pod",
     type: "Warning",
     meaning: "The Pod has an epoch that no agent wrote. It is ignored, and the Pod is replaced if it blocks the group.",
+  },
+  SharedMemoryLeft: {
+    on: "Pod",
+    type: "Warning",
+    meaning: "Earlier runs left 16 MiB or more in the Pod's `/dev/shm`. It takes up memory of the next runs.",
   },
   ForcefullyDeleted: {
     on: "Pod",

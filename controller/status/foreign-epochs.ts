@@ -5,13 +5,7 @@ import { epochOf, epochRuns, highestPlausible, podsBeyond } from "../group/epoch
 import type { Group, Member } from "../group/group.ts";
 import { unfilledStages } from "../group/startup-order.ts";
 import { isStalled } from "./conditions.ts";
-import type { Notice } from "./notice.ts";
-
-/** An Event to record on one Pod. noteReported(group, pod.uid, text) keeps it from being recorded twice. */
-export interface PodReport extends Notice {
-  readonly pod: { readonly name: string; readonly uid: string };
-  readonly text: string;
-}
+import { type PodReport, wasReported } from "./pod-report.ts";
 
 /**
  * Pods that have to be replaced because of a foreign epoch. They do no harm while the group runs, but cannot take part
@@ -38,9 +32,9 @@ function podsThatStall(group: Group, status: InPlaceRestartStatus): readonly Mem
 export function reportForeignEpochs(group: Group, status: InPlaceRestartStatus): readonly PodReport[] {
   const reports: PodReport[] = [];
   const report = ({ pod }: Member, text: string, note: string) => {
-    if (group.reported.get(pod.uid) === text) return;
     const { name, uid } = pod;
-    reports.push({ pod: { name, uid }, text, type: "Warning", reason: "EpochIgnored", action: "Ignore", note });
+    const notice = { type: "Warning", reason: "EpochIgnored", action: "Ignore", note } as const;
+    if (!wasReported(group, uid, notice.reason, text)) reports.push({ pod: { name, uid }, text, ...notice });
   };
   const replaced = new Set(podsBlockedByForeignEpoch(group, status));
   const consequence = (member: Member, otherwise: string) => (replaced.has(member) ? "the Pod is replaced" : otherwise);

@@ -38,6 +38,15 @@ function withNewest(status: Status, change: Partial<RestartRecord>): Status {
   return last === undefined ? status : { ...status, history: [...status.history.slice(0, -1), { ...last, ...change }] };
 }
 
+/** Ends the open record. Its list of replaced Pods goes: every agent receives the whole history on every change. */
+export function closeRecord(
+  status: Status,
+  { targets: _, ...record }: RestartRecord,
+  end: Required<Pick<RestartRecord, "toEpoch" | "allRestarted" | "synced">>,
+): Status {
+  return { ...status, history: status.history.with(-1, { ...record, ...end }) };
+}
+
 /** Drops the open record if it is a deletion: the Pods were deleted because the JobSet was suspended or finished. */
 export function withoutDeletion(status: Status): Status {
   return openRecord(status)?.cause.reason === "PodDeleted"
@@ -46,7 +55,8 @@ export function withoutDeletion(status: Status): Status {
 }
 
 /** For example "Pod train-workers-0-1-abcde: container main exited with code 3". */
-export function describeCause({ reason, pod, container, exitCode }: RestartCause): string {
+export function describeCause({ reason, pod, container, exitCode, candidates }: RestartCause): string {
+  if (candidates !== undefined) return describeCandidates(candidates, exitCode);
   const exit = container === undefined ? "" : `container ${container} exited with code ${exitCode ?? "unknown"}`;
   const what: Readonly<Record<RestartCause["reason"], string>> = {
     ContainerExited: exit,
@@ -58,6 +68,19 @@ export function describeCause({ reason, pod, container, exitCode }: RestartCause
   };
   if (reason === "StateLost") return what[reason];
   return pod === undefined ? `a Pod ${what[reason]}` : `Pod ${pod}: ${what[reason]}`;
+}
+
+/** For example "Pods a, b failed at about the same time with code 1, and it is not known which was the first". */
+function describeCandidates(candidates: readonly string[], exitCode: number | undefined): string {
+  const code = exitCode === undefined ? "" : ` with code ${exitCode}`;
+  const [first] = candidates;
+  if (candidates.length === 1) return `Pod ${first}: failed${code}, and it is not known whether it was the first`;
+  return `Pods ${candidates.join(", ")} failed at about the same time${code}, and it is not known which was the first`;
+}
+
+/** The end of a note: the last words of the container, if it had any. */
+export function describeLastWords({ message }: RestartCause): string {
+  return message === undefined ? "" : `; its last words: ${JSON.stringify(message)}`;
 }
 
 /** For example "holding the barrier until 2026-01-01T00:01:20.000Z: 4 restarts in a row without progress". */

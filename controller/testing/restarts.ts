@@ -10,6 +10,11 @@ export function fail(scene: Scene, slot: string, exitCode = 1): Scene {
   return scene.fails(slot, syncedEpoch === 1 ? "a" : `run-${syncedEpoch}`, exitCode);
 }
 
+/** All Pods reach the next epoch, so that all evidence about the failure is in. */
+export function arrive(scene: Scene, ...slots: readonly string[]): Scene {
+  return scene.at(scene.status.syncedEpoch + 1, ...(slots.length === 0 ? [A, B] : slots));
+}
+
 /** All Pods reach the next epoch after any back-off, and run as soon as the barrier is lifted. */
 export function comeBack(scene: Scene, ...slots: readonly string[]): Scene {
   scene.now = Math.max(scene.now, Date.parse(scene.status.history.at(-1)?.backoffUntil ?? "1970-01-01"));

@@ -215,7 +215,7 @@ export class Scene {
     return this;
   }
 
-  /** The agents of these Pods publish an epoch. */
+  /** The agents of these Pods publish an epoch. Before that, the kubelet has reported the restart in place. */
   at(epoch: number, ...slots: readonly string[]): this {
     for (const slot of slots) {
       // The Job controller creates Pods without an epoch.
@@ -224,9 +224,22 @@ export class Scene {
       // An agent takes one epoch in its life.
       if (last?.kind === "present" && last.epoch !== epoch)
         this.#restarts.set(slot, (this.#restarts.get(slot) ?? 0) + 1);
+      if (last?.kind === "present" && last.epoch + 1 === epoch) this.#removeContainers(slot);
       this.pod(slot, { epoch: { kind: "present", epoch } });
     }
     return this;
+  }
+
+  #removeContainers(slot: string): void {
+    const state = { kind: "waiting", reason: "RestartingAllContainers" } as const;
+    const containers = this.#pods.get(slot)?.containers ?? [];
+    this.pod(slot, {
+      conditions: [],
+      containers: containers.map(({ name, init }) => {
+        const restartCount = this.#restarts.get(slot) ?? 0;
+        return { name, init, restartCount, started: false, ready: false, state };
+      }),
+    });
   }
 
   /** The status of the Pod's worker; `run` names the run of the container. */
@@ -256,7 +269,7 @@ export class Scene {
   /** Executes one decision, if there is one. */
   step(): Decision | undefined {
     const { decision, reports } = this.verdict();
-    for (const { pod, text } of reports) noteReported(this.group, pod.uid, text);
+    for (const { pod, reason, text } of reports) noteReported(this.group, pod.uid, reason, text);
     if (decision === undefined) return undefined;
     Array.from(execute(decision, { jobSet: this.#jobSet, object: this.group.object }, this.#writes));
     return decision;

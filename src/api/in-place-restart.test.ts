@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { asList, asMap, type Fields } from "../json/fields.ts";
 import {
+  CANDIDATE_LIMIT,
   formatReady,
   HISTORY_LIMIT,
   IN_PLACE_RESTART,
@@ -15,7 +16,9 @@ import {
   RULE_NAME_LIMIT,
   readInPlaceRestart,
   readReady,
+  TARGET_LIMIT,
 } from "./in-place-restart.ts";
+import { LAST_WORDS_LIMIT } from "./last-words.ts";
 
 const crd = asMap(parse(readFileSync("manifests/crd/reprise.dev_inplacerestarts.yaml", "utf8")));
 
@@ -46,6 +49,15 @@ describe("readInPlaceRestart", () => {
           counted: true,
           failureSeen: "2026-01-01T00:00:00.100Z",
           deprecated: "2026-01-01T00:00:00.105Z",
+        },
+        {
+          cause: { reason: "ContainerExited", exitCode: 1, message: "no device", candidates: ["a", "b"] },
+          action: "RecreatePod",
+          rule: "settle-blame",
+          targets: ["p1", "p2"],
+          streak: { restarts: 3, unexplained: 3 },
+          fromEpoch: 4,
+          counted: true,
         },
       ],
       conditions: [
@@ -119,5 +131,8 @@ describe("the CRD", () => {
     expect(at(record, "cause", "properties", "reason")["enum"]).toEqual(RESTART_REASONS);
     expect(at(record, "action")["enum"]).toEqual(RESTART_ACTIONS);
     expect(at(record, "rule")["maxLength"]).toBe(RULE_NAME_LIMIT);
+    expect(at(record, "targets")["maxItems"]).toBe(TARGET_LIMIT);
+    expect(at(record, "cause", "properties", "candidates")["maxItems"]).toBe(CANDIDATE_LIMIT);
+    expect(at(record, "cause", "properties", "message")["maxLength"]).toBe(LAST_WORDS_LIMIT);
   });
 });

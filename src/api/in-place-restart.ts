@@ -40,10 +40,21 @@ type RestartReason = (typeof RESTART_REASONS)[number];
 
 export interface RestartCause {
   readonly reason: RestartReason;
+  /** The Pod to blame. Until the restart is judged, the Pod whose failure was seen first. */
   readonly pod?: string;
   readonly container?: string;
   readonly exitCode?: number;
+  /** The last words of the container, as plain text. */
+  readonly message?: string;
+  /** Names of Pods that failed at about the same time, so that none of them can be blamed. */
+  readonly candidates?: readonly string[];
 }
+
+/** Candidates that a cause names. */
+export const CANDIDATE_LIMIT = 5;
+
+/** Pods that one restart replaces. A larger group that fails as a whole needs a recreation by JobSet. */
+export const TARGET_LIMIT = 64;
 
 /** When each step of a group restart was seen, in RFC 3339 with milliseconds. Future steps are absent. */
 export interface RestartSteps {
@@ -69,10 +80,12 @@ export type RestartAction = (typeof RESTART_ACTIONS)[number];
 export interface Streak {
   /** Restarts of the whole group. */
   readonly restarts: number;
-  /** The slot that failed last: Job name and completion index, such as "train-workers-0/1". */
-  readonly slot: string;
+  /** The slot that was blamed last: Job name and completion index, such as "train-workers-0/1". */
+  readonly slot?: string;
   /** Failures in a row of that slot. */
-  readonly failures: number;
+  readonly failures?: number;
+  /** Restarts for which no slot could be blamed. */
+  readonly unexplained?: number;
 }
 
 export interface RestartRecord extends RestartSteps {
@@ -82,6 +95,8 @@ export interface RestartRecord extends RestartSteps {
   readonly rule?: string;
   /** UID of the Pod or Job that the action removes. */
   readonly target?: string;
+  /** UIDs of the Pods that the action replaces if there are several. Removed when the barrier lifts. */
+  readonly targets?: readonly string[];
   readonly streak?: Streak;
   /** The barrier is not lifted before this time, because the group keeps failing. */
   readonly backoffUntil?: string;
@@ -192,6 +207,7 @@ function readRecord(value: unknown): RestartRecord[] {
   const toEpoch = asCount(record["toEpoch"]);
   const rule = asText(record["rule"]);
   const target = asText(record["target"]);
+  const targets = asList(record["targets"]).flatMap((uid) => asText(uid) ?? []);
   const streak = readStreak(record["streak"]);
   const backoffUntil = asText(record["backoffUntil"]);
   return [
@@ -200,6 +216,7 @@ function readRecord(value: unknown): RestartRecord[] {
       action: RESTART_ACTIONS.find((known) => known === record["action"]) ?? "RestartInPlace",
       ...(rule === undefined ? {} : { rule }),
       ...(target === undefined ? {} : { target }),
+      ...(targets.length === 0 ? {} : { targets }),
       ...(streak === undefined ? {} : { streak }),
       ...(backoffUntil === undefined ? {} : { backoffUntil }),
       fromEpoch,
@@ -215,22 +232,30 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
   const pod = asText(cause["pod"]);
   const container = asText(cause["container"]);
   const exitCode = asInteger(cause["exitCode"]);
+  const message = asText(cause["message"]);
+  const candidates = asList(cause["candidates"]).flatMap((name) => asText(name) ?? []);
   return {
     reason,
     ...(pod === undefined ? {} : { pod }),
     ...(container === undefined ? {} : { container }),
     ...(exitCode === undefined ? {} : { exitCode }),
+    ...(message === undefined ? {} : { message }),
+    ...(candidates.length === 0 ? {} : { candidates }),
   };
 }
 
 function readStreak(value: unknown): Streak | undefined {
   const streak = asMap(value);
   const restarts = asCount(streak["restarts"]);
+  if (restarts === undefined) return undefined;
   const slot = asText(streak["slot"]);
   const failures = asCount(streak["failures"]);
-  return restarts === undefined || slot === undefined || failures === undefined
-    ? undefined
-    : { restarts, slot, failures };
+  const unexplained = asCount(streak["unexplained"]);
+  return {
+    restarts,
+    ...(slot === undefined || failures === undefined ? {} : { slot, failures }),
+    ...(unexplained === undefined ? {} : { unexplained }),
+  };
 }
 
 const STEPS = ["failureSeen", "deprecated", "allRestarted", "synced", "allRunning"] as const;

@@ -132,6 +132,18 @@ describe("readPod", () => {
     expect(pod.containers[0]?.state).toMatchObject({ kind: "terminated", exitCode: 137 });
   });
 
+  it("keeps of a termination when it began and ended, and the last words of the container", () => {
+    const times = { startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:09Z" };
+    const terminated = { exitCode: 1, reason: "Error", ...times, message: `${"x\n".repeat(2_000)}no device\n` };
+    const { state } =
+      readPod({ status: { containerStatuses: [{ name: "main", state: { terminated } }] } }).containers[0] ?? {};
+    expect(state).toMatchObject({
+      kind: "terminated",
+      ...times,
+      message: expect.stringMatching(/^\.\.\.[x ]+no device$/),
+    });
+  });
+
   it("ignores owners that do not control the Pod", () => {
     expect(
       readPod({ metadata: { ownerReferences: [{ kind: "Job", name: "a", uid: "u" }] } }).controller,

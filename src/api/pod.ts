@@ -2,6 +2,7 @@
 
 import { asCount, asIndex, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type EpochReading, readEpoch } from "./epoch.ts";
+import { lastWords } from "./last-words.ts";
 import {
   type Condition,
   type Identity,
@@ -30,7 +31,10 @@ export type ContainerState =
       readonly kind: "terminated";
       readonly exitCode: number;
       readonly reason: string;
+      readonly startedAt?: string;
       readonly finishedAt?: string;
+      /** The end of its termination message, as plain text. */
+      readonly message?: string;
     }
   /** The kubelet has not reported one yet. */
   | { readonly kind: "unknown" };
@@ -160,13 +164,17 @@ function readContainer(item: unknown, init: boolean): ContainerStatus {
 function readState(state: Readonly<Record<string, unknown>>): ContainerState {
   if (isSet(state["terminated"])) {
     const terminated = asMap(state["terminated"]);
+    const startedAt = asText(terminated["startedAt"]);
     const finishedAt = asText(terminated["finishedAt"]);
+    const message = lastWords(asText(terminated["message"]) ?? "");
     return {
       kind: "terminated",
       // The API always sends an exit code. A missing one is lost, and not a success.
       exitCode: asInteger(terminated["exitCode"]) ?? LOST_EXIT_CODE,
       reason: asText(terminated["reason"]) ?? "",
+      ...(startedAt === undefined ? {} : { startedAt }),
       ...(finishedAt === undefined ? {} : { finishedAt }),
+      ...(message === undefined ? {} : { message }),
     };
   }
   if (isSet(state["running"])) {

@@ -96,7 +96,7 @@ export class ControllerProcess {
     if (group === undefined) return;
     const { jobSet, object } = group;
     const { decision, rule, reports, wakeAt } = decide(group, this.#world.clock, DEFAULT_RESTART_POLICY);
-    for (const { pod, text } of reports) noteReported(group, pod.uid, text);
+    for (const { pod, reason, text } of reports) noteReported(group, pod.uid, reason, text);
     if (wakeAt !== undefined && wakeAt < this.#wakeAt) {
       this.#wakeAt = wakeAt;
       this.#world.schedule.after(wakeAt - this.#world.clock, () => {

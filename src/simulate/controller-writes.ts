@@ -73,6 +73,9 @@ export function simulatedWrites(
       (_jobSet, { name, uid }) =>
       () => {
         tell(`deletes Pod ${name}`);
+        const { spec, status } = api.get("object", JOB_SET) ?? {};
+        const record = status?.history.at(-1);
+        if (spec !== undefined && record !== undefined) world.failures.moved(uid, spec.jobSetUID, record);
         return nodes.delete(uid, { disrupted: false, forced: false }) ? "done" : "not-found";
       },
     failJob:

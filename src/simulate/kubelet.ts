@@ -4,6 +4,7 @@ import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
 import { RECHECK_MS } from "../../agent/barrier/watchdog.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
+import { nodeTime } from "./node-clock.ts";
 import { type PodStatus, podStatus } from "./pod-status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import type { World } from "./world.ts";
@@ -30,7 +31,10 @@ export class PodOnNode {
   readonly #stage: string;
   readonly #slot: string;
   #agent: AgentProcess | undefined;
-  #worker: { readonly id: string } | undefined;
+  #worker: { readonly id: string; readonly epoch: number } | undefined;
+  /** The end of the worker, until the kubelet removes its container. */
+  #exit: { readonly state: ContainerState; readonly id: string } | undefined;
+  readonly #node: Pod["node"];
   #incarnation = 0;
   #restarts = 0;
   /** The kubelet waits for the gate, and neither reports nor ends containers meanwhile. */
@@ -49,6 +53,7 @@ export class PodOnNode {
     this.#uid = pod.uid;
     this.#reporter = new StatusReporter(world, pod.uid);
     this.#name = pod.name;
+    this.#node = pod.node;
     this.#jobSet = { name: pod.jobSetName, uid: pod.jobSetUid };
     this.#stage = pod.replicatedJob;
     this.#slot = slot;
@@ -71,10 +76,14 @@ export class PodOnNode {
     if (exitCode !== 0) this.#fail();
     this.#stopWorker();
     this.#world.tell(this.#name, `worker exits with ${exitCode}`);
+    if (exitCode !== 0) {
+      this.#noteFailure(worker.epoch);
+      this.#exit = { state: { kind: "terminated", exitCode, reason: "Error", finishedAt: this.#time }, id: worker.id };
+    }
     this.#atRelist(() => {
       if (this.#changing) return;
       if (exitCode === 0) this.#succeed(worker.id);
-      else this.#restartAll({ kind: "terminated", exitCode, reason: "Error" }, worker.id);
+      else this.#restartAll();
     });
   }
 
@@ -91,6 +100,7 @@ export class PodOnNode {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
     this.#fail();
+    if (this.#worker !== undefined) this.#noteFailure(this.#worker.epoch);
     this.#stopAgent();
     this.#atRelist(() => this.#restartAll());
   }
@@ -141,6 +151,7 @@ export class PodOnNode {
   #start(): void {
     if (this.#gone || this.#world.api.get("pod", this.#uid)?.deletion !== undefined) return;
     this.#changing = false;
+    this.#exit = undefined;
     this.#incarnation += 1;
     this.#atBarrier = true;
     const { api } = this.#world;
@@ -203,7 +214,7 @@ export class PodOnNode {
     this.#world.after(100, 900, () => {
       if (this.#gone || this.#changing || incarnation !== this.#incarnation || this.#agent === undefined) return;
       const id = `${this.#uid}-worker-${incarnation}`;
-      this.#worker = { id };
+      this.#worker = { id, epoch };
       this.#world.tell(this.#name, `worker starts in epoch ${epoch}`);
       this.#world.judge.workerStarted(this.#uid, {
         pod: this.#name,
@@ -224,10 +235,12 @@ export class PodOnNode {
   }
 
   /** RestartAllContainers. The exit that caused it is visible only for a moment. */
-  #restartAll(worker?: ContainerState, id?: string): void {
+  #restartAll(): void {
     if (this.#changing || this.#gone) return;
     this.#changing = true;
-    if (worker !== undefined) this.#report("Running", { kind: "running" }, worker, id);
+    const ended: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error", finishedAt: this.#time };
+    const agent: ContainerState = this.#agent === undefined ? ended : { kind: "running" };
+    if (this.#exit !== undefined) this.#report("Running", agent, this.#exit.state, this.#exit.id);
     this.#world.after(20, 2_000, () => {
       if (this.#gone) return;
       this.#world.judge.workerKilled(this.#uid);
@@ -238,6 +251,15 @@ export class PodOnNode {
       this.#report("Running", waiting, waiting);
       this.#world.after(50, 600, () => this.#start());
     });
+  }
+
+  /** By the clock of its node. */
+  get #time(): string {
+    return nodeTime(this.#node, this.#world.clock);
+  }
+
+  #noteFailure(epoch: number): void {
+    this.#world.failures.failed({ uid: this.#uid, jobSetUid: this.#jobSet.uid, epoch });
   }
 
   #succeed(id: string): void {

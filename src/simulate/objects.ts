@@ -9,7 +9,7 @@ import { WORKER } from "./pod-status.ts";
 import { JOB_SET, type JobSetShape, NAMESPACE, NODES, type StageShape } from "./shape.ts";
 
 export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: string): JobSet {
-  const { stages, inOrder, maxRestarts, policies = {} } = shape;
+  const { stages, inOrder, maxRestarts, escalateAfter, policies = {} } = shape;
   const { successPolicy, rules, backoffLimits } = policies;
   const template = {
     spec: {
@@ -27,7 +27,10 @@ export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: strin
     uid,
     resourceVersion,
     labels: {},
-    annotations: backoffLimits === undefined ? {} : { [ANNOTATION.status]: JSON.stringify({ backoffLimits }) },
+    annotations: {
+      ...(escalateAfter === undefined ? {} : { [ANNOTATION.escalateAfter]: String(escalateAfter) }),
+      ...(backoffLimits === undefined ? {} : { [ANNOTATION.status]: JSON.stringify({ backoffLimits }) }),
+    },
     suspended: false,
     replicatedJobs: stages.map((stage) => ({ ...stage, completions: stage.parallelism, template })),
     startupOrder: inOrder ? "InOrder" : "AnyOrder",

@@ -15,12 +15,14 @@ interface ScenarioOptions {
   readonly pods: number;
   readonly faults: readonly Fault[];
   readonly maxRestarts?: number;
+  readonly escalateAfter?: number;
 }
 
 /** Runs one group of equal workers. The moments of the result are the timeline. */
-export function playScenario({ seed, pods, faults, maxRestarts = AMPLE }: ScenarioOptions): RunResult {
+export function playScenario({ seed, pods, faults, maxRestarts = AMPLE, escalateAfter }: ScenarioOptions): RunResult {
   const workers = { name: "workers", replicas: 1, parallelism: pods, dependsOn: [] };
-  return simulate({ seed, faults, shape: { stages: [workers], inOrder: false, maxRestarts } });
+  const policy = { maxRestarts, ...(escalateAfter === undefined ? {} : { escalateAfter }) };
+  return simulate({ seed, faults, shape: { stages: [workers], inOrder: false, ...policy } });
 }
 
 /** Runs a random group with random faults. The seed determines everything. */

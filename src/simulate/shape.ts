@@ -22,6 +22,8 @@ export interface JobSetShape {
   readonly inOrder: boolean;
   readonly maxRestarts: number;
   readonly policies?: PolicyShape;
+  /** The annotation of the JobSet. */
+  readonly escalateAfter?: number;
 }
 
 /** The slots of a stage, as "job/index". */

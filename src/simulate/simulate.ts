@@ -71,7 +71,7 @@ class Run {
 
   #result(): RunResult {
     const { world, jobSets } = this.#cluster;
-    const breaches = [...world.judge.breaches];
+    const breaches = [...world.judge.breaches, ...world.failures.breaches];
     const unsettled = this.#unsettled();
     if (breaches.length === 0 && unsettled !== "") breaches.push(`the group did not come back: ${unsettled}`);
     const status = world.api.get("object", JOB_SET)?.status;

@@ -1,6 +1,7 @@
 // What all parts of a simulation share: time, randomness, the API server, the timeline and the judge.
 import type { Unreachable } from "../api/node.ts";
 import { ApiServer } from "./api-server.ts";
+import { FailureOrder } from "./failure-order.ts";
 import { Judge } from "./judge.ts";
 import { Random } from "./random.ts";
 import { Schedule } from "./schedule.ts";
@@ -17,6 +18,7 @@ export class World {
   readonly random: Random;
   readonly api: ApiServer;
   readonly judge: Judge;
+  readonly failures: FailureOrder = new FailureOrder((breach) => this.tell("JUDGE", breach));
   readonly moments: Moment[] = [];
   /** The nodes without power, and those of them that are known to be lost. */
   readonly poweredOff = new Set<string>();

@@ -210,6 +210,18 @@ async function kubeletReports(pod: Identity, run: number, exitCode?: number): Pr
   await admin.request("PATCH", `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH });
 }
 
+/** The kubelets remove all containers, and the new agents take the next epoch. */
+async function restartInPlace(pods: readonly Identity[], epoch: number): Promise<void> {
+  const state = { waiting: { reason: "RestartingAllContainers" } };
+  const container = { name: "train", image: "i", imageID: "", restartCount: epoch, ready: false, started: false };
+  const body = {
+    status: { conditions: [{ type: "Ready", status: "False" }], containerStatuses: [{ ...container, state }] },
+  };
+  for (const pod of pods)
+    await admin.request("PATCH", `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH });
+  await agentsTake(pods, epoch);
+}
+
 /** A JobSet whose workers run in epoch 1. */
 async function running(
   name: string,
@@ -294,7 +306,7 @@ it("restarts the group when a worker fails, counts it once, and records the caus
   if (first === undefined) throw new Error("a Pod expected");
   await kubeletReports(first, 1, 3);
   await whenObject("failing", { deprecatedEpoch: 1, syncedEpoch: 1, phase: "Restarting", restarts: 0 });
-  await agentsTake(pods, 2);
+  await restartInPlace(pods, 2);
   await whenObject("failing", { deprecatedEpoch: 1, syncedEpoch: 2, restarts: 1 });
   for (const pod of pods) await kubeletReports(pod, 2);
   const { status } = await whenObject("failing", { phase: "Running", ready: "2/2", restarts: 1 });
@@ -353,16 +365,20 @@ it("replaces the Pod of a slot that keeps failing, and then makes JobSet recreat
   const [first, second] = pods;
   if (first === undefined || second === undefined) throw new Error("two Pods expected");
   await kubeletReports(first, 1, 1);
+  await whenObject("ladder", { deprecatedEpoch: 1, history: [{ action: "RestartInPlace" }] });
+  await restartInPlace(pods, 2);
   const replaced = await whenReplaced("ladder", first);
   expect(uidsOf(replaced)).toContain(second.uid);
-  await agentsTake(replaced, 2);
+  const again = replaced.find(({ uid }) => uid !== second.uid);
+  if (again === undefined) throw new Error("a new Pod expected");
+  await agentsTake([again], 2);
   await whenObject("ladder", { syncedEpoch: 2, restarts: 1, history: [{ action: "RecreatePod", target: first.uid }] });
   for (const pod of replaced) await kubeletReports(pod, 2);
   await whenObject("ladder", { phase: "Running" });
 
-  const again = replaced.find(({ uid }) => uid !== second.uid);
-  if (again === undefined) throw new Error("a new Pod expected");
   await kubeletReports(again, 2, 1);
+  await whenObject("ladder", { deprecatedEpoch: 2 });
+  await restartInPlace(replaced, 3);
   await vi.waitFor(async () => {
     const recreated = readJobSet(await admin.request("GET", `${JOBSETS}/ladder`));
     expect(recreated).toMatchObject({ outcome: "none", restarts: 1, restartsCountTowardsMax: 1 });

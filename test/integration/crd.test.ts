@@ -35,6 +35,14 @@ const healthy = {
       synced: "2026-01-01T00:00:02.505Z",
       allRunning: "2026-01-01T00:00:03.400Z",
     },
+    {
+      cause: { reason: "ContainerExited", exitCode: 1, message: "no device", candidates: ["a", "b"] },
+      action: "RecreatePod",
+      targets: ["0c3d6f0e-0000-4000-8000-000000000001", "0c3d6f0e-0000-4000-8000-000000000002"],
+      streak: { restarts: 3, unexplained: 3 },
+      fromEpoch: 4,
+      counted: true,
+    },
   ],
   conditions: [
     { type: "Ready", status: "True", reason: "AllRunning", message: "", lastTransitionTime: "2026-01-01T00:00:03Z" },

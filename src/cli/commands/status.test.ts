@@ -19,7 +19,13 @@ const object = readInPlaceRestart({
     ready: "1/2",
     history: [
       {
-        cause: { reason: "ContainerExited", pod: "train-workers-0-1-x", container: "main", exitCode: 3 },
+        cause: {
+          reason: "ContainerExited",
+          pod: "train-workers-0-0-x",
+          container: "main",
+          exitCode: 3,
+          message: "RuntimeError: no device",
+        },
         fromEpoch: 1,
         toEpoch: 2,
         counted: true,
@@ -73,7 +79,13 @@ function reading(annotations: Record<string, string>, node: NodeState): GroupRea
     spec: { nodeName: "node-2" },
     status: { phase: "Running" },
   });
-  return { object, jobSet, terminating: [pod], nodes: new Map([["node-2", node]]) };
+  const failed = readPod({
+    metadata: { name: "train-workers-0-0-x", namespace: "ml", uid: "7f2c" },
+    spec: { nodeName: "node-1" },
+    status: { phase: "Running" },
+  });
+  const pods = [{ ...failed, shmLeftoverBytes: 48 * 2 ** 20 }, pod];
+  return { object, jobSet, pods, nodes: new Map([["node-2", node]]) };
 }
 
 /** After an intended change: UPDATE_GOLDEN=1, and read the difference. */
@@ -88,7 +100,7 @@ function textOf(annotations: Record<string, string>, node: NodeState): string {
 }
 
 describe("reprise status of one JobSet", () => {
-  it("shows phase, epochs, budget, awaited Pods with remedies, restarts with their steps, and conditions", () => {
+  it("shows phase, epochs, budget, awaited Pods with remedies, restarts, last words, leftovers and conditions", () => {
     expectGolden("group.txt", textOf({}, "unreachable"));
   });
 

@@ -41,7 +41,7 @@ export async function readGroup(client: KubeClient, namespace: string, name: str
   const selector = `${JOBSET.nameKey}=${name},${LABEL.injected}=true`;
   const pods = await listAll(client, `/api/v1/namespaces/${namespace}/pods`, readPod, selector);
   const terminating = pods.filter(({ deletion }) => deletion !== undefined);
-  return { object, jobSet: read, terminating, nodes: await readNodes(client, terminating) };
+  return { object, jobSet: read, pods, nodes: await readNodes(client, terminating) };
 }
 
 async function readNodes(client: KubeClient, pods: readonly Pod[]): Promise<ReadonlyMap<string, NodeState>> {

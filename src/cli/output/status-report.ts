@@ -2,6 +2,7 @@
 import { budgetOf } from "../../../controller/escalation/budget.ts";
 import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
 import { describeCause } from "../../../controller/status/history.ts";
+import { describeLeftovers, largeLeftovers } from "../../../controller/status/shared-memory.ts";
 import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
 import type { BudgetSource } from "../../api/budget.ts";
 import { formatDuration } from "../../api/duration.ts";
@@ -9,6 +10,7 @@ import type { InPlaceRestart, RestartRecord, RestartSteps } from "../../api/in-p
 import type { JobSet } from "../../api/jobset.ts";
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
+import { type CrashReport, crashReport } from "./crash-report.ts";
 
 /** `unknown`: the user may not read nodes. */
 export type NodeState = "reachable" | "unreachable" | "gone" | "unknown";
@@ -17,8 +19,8 @@ export interface GroupReading {
   readonly object: InPlaceRestart;
   /** Absent if it was deleted in the meantime. */
   readonly jobSet?: JobSet;
-  /** Its terminating Pods. */
-  readonly terminating?: readonly Pod[];
+  /** Its Pods, if they were read. */
+  readonly pods?: readonly Pod[];
   readonly nodes?: ReadonlyMap<string, NodeState>;
 }
 
@@ -32,8 +34,15 @@ export interface GroupReport {
   readonly heldStages: readonly string[];
   readonly restarts: { readonly used: number; readonly max?: number; readonly from?: BudgetSource };
   readonly waitingFor: readonly AwaitedPod[];
+  readonly sharedMemory: readonly LeftoverReport[];
   readonly history: readonly RestartReport[];
   readonly conditions: readonly Condition[];
+}
+
+/** A Pod in whose /dev/shm earlier runs have left much. */
+interface LeftoverReport {
+  readonly pod: string;
+  readonly text: string;
 }
 
 interface AwaitedPod {
@@ -52,6 +61,7 @@ export interface RestartReport {
   readonly fromEpoch: number;
   readonly toEpoch?: number;
   readonly counted: boolean;
+  readonly crash?: CrashReport;
   readonly failureSeen?: string;
   /** Seconds from the failure to each completed step. */
   readonly steps: Readonly<Partial<Record<Step, number>>>;
@@ -60,7 +70,7 @@ export interface RestartReport {
 export const STEPS = ["deprecated", "allRestarted", "synced", "allRunning"] as const;
 type Step = (typeof STEPS)[number] & keyof RestartSteps;
 
-export function reportGroup({ object, jobSet, terminating = [], nodes = new Map() }: GroupReading): GroupReport {
+export function reportGroup({ object, jobSet, pods = [], nodes = new Map() }: GroupReading): GroupReport {
   const { namespace, name, status } = object;
   const inPlace = status?.restarts ?? 0;
   const budget = jobSet === undefined ? { used: inPlace } : budgetOf(jobSet, inPlace);
@@ -72,10 +82,14 @@ export function reportGroup({ object, jobSet, terminating = [], nodes = new Map(
     ...(status === undefined ? {} : { syncedEpoch: status.syncedEpoch, deprecatedEpoch: status.deprecatedEpoch }),
     heldStages: status?.heldStages ?? [],
     restarts: budget,
-    waitingFor: terminating
+    waitingFor: pods
       .flatMap((pod) => awaitedPod(pod, nodes.get(pod.node ?? "") ?? "unknown"))
       .sort((a, b) => (a.terminatingSince < b.terminatingSince ? -1 : 1)),
-    history: (status?.history ?? []).map(restartReport),
+    sharedMemory: pods.flatMap((pod) => {
+      const mebibytes = largeLeftovers(pod);
+      return mebibytes === undefined ? [] : [{ pod: pod.name, text: describeLeftovers(mebibytes) }];
+    }),
+    history: (status?.history ?? []).map((record) => restartReport(record, pods)),
     conditions: status?.conditions ?? [],
   };
 }
@@ -120,18 +134,20 @@ function remediesFor(pod: Pod, nodeState: NodeState): readonly string[] {
       ];
 }
 
-function restartReport(record: RestartRecord): RestartReport {
+function restartReport(record: RestartRecord, pods: readonly Pod[]): RestartReport {
   const { cause, fromEpoch, toEpoch, counted, failureSeen } = record;
   const seen = Date.parse(failureSeen ?? "");
   const steps = STEPS.flatMap((step) => {
     const seconds = (Date.parse(record[step] ?? "") - seen) / 1_000;
     return Number.isNaN(seconds) ? [] : [[step, seconds] as const];
   });
+  const crash = crashReport(record, pods);
   return {
     cause: describeCause(cause),
     fromEpoch,
     ...(toEpoch === undefined ? {} : { toEpoch }),
     counted,
+    ...(crash === undefined ? {} : { crash }),
     ...(failureSeen === undefined ? {} : { failureSeen }),
     steps: Object.fromEntries(steps),
   };

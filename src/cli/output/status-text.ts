@@ -1,5 +1,6 @@
 // The text output of `reprise status`: a table of groups, or the details of one. Pure.
 import { sourceText } from "../../api/budget.ts";
+import { crashLines } from "./crash-report.ts";
 import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
 
 /** One line per group. */
@@ -33,6 +34,7 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...awaited.remedies.map((remedy) => `    - ${remedy}`),
   ]);
   const restarts = group.history.map((restart) => restartRow(restart, now));
+  const leftovers = group.sharedMemory.map(({ pod, text }) => [pod, text]);
   const conditions = group.conditions.map(({ type, status, reason, message, lastTransitionTime = "" }) => [
     type,
     status,
@@ -44,6 +46,8 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...table(facts),
     ...section("Waiting", waiting),
     ...section("Last restarts", indented(restarts, ["EPOCHS", "SEEN", "COUNTED", ...STEP_HEADS, "CAUSE"])),
+    ...section("Last words", group.history.flatMap(lastWords)),
+    ...section("Shared memory", indented(leftovers, ["POD", "LEFTOVERS"])),
     ...section("Conditions", indented(conditions, ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"])),
   ]);
 }
@@ -52,14 +56,27 @@ const STEP_HEADS: readonly string[] = STEPS.map((step) =>
   step.replace(/[A-Z]/, (letter) => ` ${letter}`).toUpperCase(),
 );
 
-function restartRow({ fromEpoch, toEpoch, failureSeen = "", counted, steps, cause }: RestartReport, now: number) {
+function restartRow(restart: RestartReport, now: number) {
+  const { failureSeen = "", counted, steps, cause } = restart;
   return [
-    `${fromEpoch} → ${toEpoch ?? "?"}`,
+    epochsOf(restart),
     `${ageOf(failureSeen, now)} ago`,
     counted ? "yes" : "no",
     ...STEPS.map((step) => (steps[step] === undefined ? "-" : `+${steps[step].toFixed(1)}s`)),
     cause,
   ];
+}
+
+/** One paragraph for each restart of which a container is known. */
+function lastWords(restart: RestartReport): readonly string[] {
+  const [first, ...rest] = restart.crash === undefined ? [] : crashLines(restart.crash);
+  if (first === undefined) return [];
+  const epochs = epochsOf(restart);
+  return [`  ${epochs}  ${first}`, ...rest.map((line) => `  ${" ".repeat(epochs.length)}  ${line}`)];
+}
+
+function epochsOf({ fromEpoch, toEpoch }: RestartReport): string {
+  return `${fromEpoch} → ${toEpoch ?? "?"}`;
 }
 
 function epochOf({ syncedEpoch, deprecatedEpoch }: GroupReport): string {

@@ -2,6 +2,7 @@
 import { parseDuration } from "../../api/duration.ts";
 import { Random } from "../random.ts";
 import { apiOutage } from "./api-outage.ts";
+import { crashTogether } from "./crash-together.ts";
 import { deleteJob } from "./delete-job.ts";
 import { deletePod, evictPod, forceDeletePod } from "./delete-pod.ts";
 import type { FaultDefinition } from "./fault.ts";
@@ -31,6 +32,7 @@ export const FAULTS = {
   "lose-object": loseObject,
   suspend,
   "recreate-jobset": recreateJobSet,
+  "crash-together": crashTogether,
 } as const satisfies Readonly<Record<string, FaultDefinition>>;
 
 export type FaultKind = keyof typeof FAULTS;

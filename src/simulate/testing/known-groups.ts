@@ -83,17 +83,18 @@ export class KnownGroups {
  * Equal for groups with the same future. Events are numbered, but numbers of different Pods are never compared: only
  * the order of one Pod's events, of the last sync, and of 0 for "never" matters.
  */
-function keyOf({ members, losses, stages, jobs, object, baseline, suspensionSeen }: Group): string {
+function keyOf(group: Group): string {
+  const { members, losses, firstLosses, stages, jobs, object, baseline, watchedEpoch, suspensionSeen } = group;
   const known = [...members.values()].map(({ pod, firstSeenAt, publishedAt, runs, ...rest }) => {
     const run = [...runs.values()];
-    const loss = losses.get(pod.uid)?.runSeenAt ?? 0;
-    const order = ranks([baseline, firstSeenAt, publishedAt, loss, ...run.map(({ seenAt }) => seenAt)]);
+    const seen = [losses, firstLosses].map((some) => some.get(pod.uid)?.runSeenAt ?? 0);
+    const order = ranks([baseline, firstSeenAt, publishedAt, ...seen, ...run.map(({ seenAt }) => seenAt)]);
     return [pod.uid, pod.epoch, pod.phase, pod.containers, rest, run.map(({ id }) => id), order];
   });
-  // The first loss seen is blamed, so the order matters here.
-  const blamed = [...losses.entries()].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]);
-  const version = object?.resourceVersion;
-  return JSON.stringify([known, blamed, stages, jobs, version, suspensionSeen], (_, value: unknown) => plain(value));
+  // The first loss seen ends the epoch, so the order matters here.
+  const ordered = [losses, firstLosses].map((some) => [...some].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]));
+  const rest = [stages, jobs, object?.resourceVersion, watchedEpoch, suspensionSeen];
+  return JSON.stringify([known, ordered, ...rest], (_, value: unknown) => plain(value));
 }
 
 function ranks(numbers: readonly number[]): readonly number[] {

@@ -1,0 +1,83 @@
+// The Pods that may have ended an epoch: those that failed by themselves, and not because the group restarted. Pure.
+import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place-restart.ts";
+import { epochOf } from "./epochs.ts";
+import { isFresh, isProof } from "./evidence.ts";
+import type { Group, Loss, Member } from "./group.ts";
+import { slotName } from "./slots.ts";
+
+/** A Pod that may be to blame, with what is known about the end of its worker. */
+export interface Suspect extends Pick<Loss, "cause" | "requestedAction" | "stage" | "job" | "slot" | "termination"> {
+  /** UID of the Pod. */
+  readonly uid: string;
+}
+
+interface Suspicion {
+  /** In the order in which their failures were seen. */
+  readonly suspects: readonly Suspect[];
+  /** The first Pod that was deleted in the epoch. That is no failure, but explains those of the others. */
+  readonly deleted?: Suspect;
+  /** Whether this process knows how every Pod ended the epoch. Otherwise it may have missed a failure. */
+  readonly isComplete: boolean;
+}
+
+export function findSuspects(
+  group: Group,
+  status: InPlaceRestartStatus,
+  record: RestartRecord,
+  now: number,
+): Suspicion {
+  const losses = [...group.firstLosses].filter(
+    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, record),
+  );
+  const proven = losses.filter(([, loss]) => isProof(group, loss, status, now));
+  const [deleted] = proven.filter(([, { cause }]) => cause.reason === "PodDeleted").map(toSuspect);
+  const failed = proven.filter(([, { cause }]) => cause.reason !== "PodDeleted").map(toSuspect);
+  const { pod } = record.cause;
+  const seenFirst = failed.some(({ cause }) => cause.pod === pod) ? undefined : restartedSuspect(group, record);
+  return {
+    suspects: seenFirst === undefined ? failed : [seenFirst, ...failed],
+    ...(deleted === undefined ? {} : { deleted }),
+    // A run that was over when this process first saw it may have failed in this epoch, or in an earlier one.
+    isComplete:
+      group.watchedEpoch === record.fromEpoch &&
+      losses.every(([, loss]) => isFresh(group, loss)) &&
+      [...group.members.values()].every((member) => !isOutdated(member, record.fromEpoch)),
+  };
+}
+
+/** Whether the Pod is at the barrier, and its status still shows workers of the epoch that ended. */
+function isOutdated({ pod, state }: Member, ended: number): boolean {
+  if (state !== "live" || epochOf({ pod }) !== ended + 1) return false;
+  return pod.containers.some(({ init, state: { kind } }) => !init && kind === "running");
+}
+
+/** A node's clock may differ by about this much from the controller's. */
+const CLOCK_DIFFERENCE_MS = 1_000;
+
+/**
+ * Whether the group restart itself ended the worker: the kubelet stops it after the agent has exited, and a worker may
+ * exit because its peers are being stopped. What was seen before the restart was ordered is no consequence of it.
+ */
+function isConsequence({ at, termination }: Loss, { deprecated = "" }: RestartRecord): boolean {
+  const ordered = Date.parse(deprecated);
+  if (termination?.finishedAt === undefined || !(at > ordered)) return false;
+  const { finishedAt, agentFinishedAt = Number.POSITIVE_INFINITY } = termination;
+  return finishedAt > agentFinishedAt || finishedAt >= ordered + CLOCK_DIFFERENCE_MS;
+}
+
+function toSuspect([uid, loss]: readonly [string, Loss]): Suspect {
+  const { cause, requestedAction, stage, job, slot, termination } = loss;
+  return { uid, cause, requestedAction, stage, job, slot, ...(termination === undefined ? {} : { termination }) };
+}
+
+/** The Pod that the record names although no loss shows its failure: it had reached the next epoch by itself. */
+function restartedSuspect({ members }: Group, { cause }: RestartRecord): Suspect | undefined {
+  const member = [...members.values()].find(({ pod }) => pod.name === cause.pod);
+  return member === undefined ? undefined : suspectOf(member, cause);
+}
+
+function suspectOf({ pod }: Member, cause: RestartRecord["cause"]): Suspect {
+  const { uid, controller, completionIndex, replicatedJob: stage } = pod;
+  const slot = slotName(controller?.name, completionIndex);
+  return { uid, cause, requestedAction: "restart", stage, job: controller?.uid ?? "", slot };
+}

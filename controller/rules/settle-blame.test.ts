@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import { ANNOTATION } from "../../src/api/names.ts";
+import type { ContainerState } from "../../src/api/pod.ts";
+import { A, arrive, B, comeBack, fail, withMaxRestarts } from "../testing/restarts.ts";
+import { DELETED, DISRUPTED, runningScene, Scene } from "../testing/scene.ts";
+
+const C = "workers-0/2";
+const D = "workers-0/3";
+
+/** Four workers on two nodes, running in epoch 1. */
+function fourWorkers(annotations: Readonly<Record<string, string>> = {}): Scene {
+  const scene = new Scene({ workers: { pods: 4 } }, { annotations }).settle().job("workers-0");
+  for (const [slot, node] of [
+    [A, "n1"],
+    [B, "n1"],
+    [C, "n2"],
+    [D, "n2"],
+  ] as const)
+    scene.pod(slot, { node });
+  return scene.at(1, A, B, C, D).settle().runs("a", A, B, C, D).settle();
+}
+
+/** The worker ended this many seconds after the beginning of the scene, by the clock of its node. */
+function ends(scene: Scene, slot: string, second: number, exit: Partial<ContainerState & { kind: "terminated" }> = {}) {
+  const finishedAt = new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
+  const state = { exitCode: 1, reason: "Error", finishedAt, ...exit, kind: "terminated" } as const;
+  return scene.worker(slot, `${slot}:a`, state);
+}
+
+function causeOf(scene: Scene) {
+  return arrive(scene.settle(), A, B, C, D).settle().status.history.at(-1)?.cause;
+}
+
+describe("settle-blame", () => {
+  it("blames the Pod that failed first, not the one whose report came first, and counts one restart", () => {
+    const scene = ends(fourWorkers(), C, 3).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { pod: C }, rule: "end-epoch" }]);
+    ends(ends(scene, D, 3), A, 1, { exitCode: 3 });
+    expect(causeOf(scene)).toMatchObject({ pod: A, exitCode: 3 });
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 1 });
+    expect(scene.status.history).toMatchObject([
+      { rule: "settle-blame", counted: true, streak: { restarts: 1, slot: "train-workers-0/0", failures: 1 } },
+    ]);
+  });
+
+  it("remembers how a worker ended after its Pod has restarted in place", () => {
+    const scene = ends(ends(fourWorkers(), C, 3).settle(), A, 1).settle();
+    scene.worker(A, "", { kind: "waiting", reason: "RestartingAllContainers" }).settle();
+    expect(causeOf(scene)).toMatchObject({ pod: A });
+  });
+
+  it("blames nobody and names the candidates if all failed at about the same time", () => {
+    const scene = ends(ends(ends(fourWorkers(), C, 3).settle(), D, 3), A, 2);
+    expect(causeOf(scene)).toEqual({
+      reason: "ContainerExited",
+      container: "main",
+      exitCode: 1,
+      candidates: [A, C, D],
+    });
+    expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
+    expect(scene.runs("b", A, B, C, D).settle().notices.at(-1)?.note).toContain(
+      `(Pods ${A}, ${C}, ${D} failed at about the same time with code 1, and it is not known which was the first)`,
+    );
+  });
+
+  it("keeps the last words of the container that is to blame, for the Event and the history", () => {
+    const scene = ends(fourWorkers(), C, 3, { message: "connection closed by peer" }).settle();
+    expect(scene.notices.at(-1)?.note).toBe(
+      `Pod ${C}: container main exited with code 1; restart 1 of 3; its last words: "connection closed by peer"`,
+    );
+    ends(scene, A, 1, { message: "RuntimeError: no device" });
+    expect(causeOf(scene)).toMatchObject({ pod: A, message: "RuntimeError: no device" });
+    expect(scene.runs("b", A, B, C, D).settle().notices.at(-1)?.note).toMatch(
+      /; its last words: "RuntimeError: no device"$/,
+    );
+  });
+
+  it("writes nothing if only the Pod failed that ended the epoch", () => {
+    const scene = arrive(ends(fourWorkers(), C, 3).settle(), A, B, C, D);
+    expect(scene.verdict().rule).toBe("lift-barrier");
+    expect(scene.settle().status.history).toMatchObject([{ cause: { pod: C }, rule: "end-epoch" }]);
+  });
+
+  it.each([
+    ["a second after the restart was ordered", 2, { kind: "running" }],
+    ["after its agent", 1, { kind: "terminated", exitCode: 9, reason: "Error", finishedAt: "2026-01-01T00:00:00Z" }],
+  ] as const)("does not suspect a worker that ended %s", (_, second, agentState) => {
+    const scene = ends(fourWorkers(), C, 0);
+    scene.now += 500;
+    scene.settle();
+    scene.now += 2_000;
+    const finishedAt = new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
+    const ended = { kind: "terminated", exitCode: 137, reason: "Error", finishedAt } as const;
+    const containers = scene.group.members.get(A)?.pod.containers ?? [];
+    scene.pod(A, { containers: containers.map((each) => ({ ...each, state: each.init ? agentState : ended })) });
+    expect(causeOf(scene)).toMatchObject({ pod: C });
+  });
+
+  it("does not move a Pod before every Pod is back, and then the one that failed first", () => {
+    const scene = ends(fourWorkers({ [ANNOTATION.escalateAfter]: "1" }), C, 3).settle();
+    expect(scene.status.history).toMatchObject([{ action: "RestartInPlace" }]);
+    arrive(ends(scene, A, 1).settle(), A, B, C, D);
+    expect(scene.step()).toMatchObject({ notices: [{ reason: "RecreatingPod" }] });
+    expect(scene.step()).toEqual({ kind: "delete-pod", pod: { name: A, uid: A } });
+  });
+
+  it("replaces a Pod at once if its exit code requests it, also if a peer failed first", () => {
+    const scene = ends(fourWorkers({ [ANNOTATION.recreateExitCodes]: "80" }), C, 1).settle();
+    expect(ends(scene, A, 30, { exitCode: 80 }).step()).toMatchObject({
+      status: { history: [{ cause: { pod: A, exitCode: 80 }, action: "RecreatePod", target: A }] },
+    });
+    expect(scene.step()).toEqual({ kind: "delete-pod", pod: { name: A, uid: A } });
+  });
+
+  it("replaces every Pod whose exit code requests it, and names them as candidates", () => {
+    const scene = ends(fourWorkers({ [ANNOTATION.recreateExitCodes]: "80" }), C, 1).settle();
+    ends(ends(scene, A, 1, { exitCode: 80 }), B, 1, { exitCode: 80 });
+    expect([scene.step(), scene.step()]).toMatchObject([{ pod: { uid: A } }, { pod: { uid: B } }]);
+    arrive(scene.settle().forgetPod(A).forgetPod(B), `${A}#2`, `${B}#2`, C, D).settle();
+    expect(scene.status).toMatchObject({
+      syncedEpoch: 2,
+      restarts: 1,
+      history: [{ cause: { candidates: [A, B] } }],
+    });
+  });
+
+  it("blames nobody if the controller was replaced before all evidence was in", () => {
+    const scene = ends(fourWorkers(), C, 3).settle();
+    arrive(scene.restartController().settle(), A, B, C, D).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { candidates: [C] }, counted: true }]);
+    expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
+  });
+
+  it("blames nobody if a worker had ended before the controller first saw its Pod", () => {
+    const scene = fourWorkers();
+    ends(scene, C, 3);
+    scene.restartController().settle();
+    expect(scene.epochs).toBe("0/1");
+    ends(scene, A, 3, { exitCode: 3 }).settle();
+    expect(causeOf(scene)).toMatchObject({ candidates: [A] });
+  });
+
+  it("blames the deletion of a Pod, and no worker, if others fail because of it", () => {
+    const scene = ends(fourWorkers(), C, 3).settle().pod(A, { deletion: DELETED }).settle().forgetPod(A);
+    arrive(scene, `${A}#2`, B, C, D).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { reason: "PodDeleted", pod: A }, counted: true }]);
+    expect(scene.status.history.at(-1)?.streak).toBeUndefined();
+  });
+
+  it("leaves a restart alone that a disruption caused", () => {
+    const scene = ends(ends(fourWorkers(), C, 3).settle(), A, 1).settle();
+    scene
+      .pod(B, { deletion: DELETED, conditions: [DISRUPTED] })
+      .settle()
+      .forgetPod(B);
+    arrive(scene, A, `${B}#2`, C, D).settle();
+    expect(scene.status).toMatchObject({ restarts: 0, history: [{ counted: false, rule: "end-epoch" }] });
+  });
+
+  it("keeps its judgement while the back-off holds the barrier, even if the controller is replaced", () => {
+    const annotations = { [ANNOTATION.escalateAfter]: "0" };
+    const scene = runningScene({ ...withMaxRestarts(20), annotations });
+    for (const _ of [1, 2, 3]) comeBack(fail(scene, A).settle());
+    arrive(fail(scene, A).settle()).settle();
+    expect(scene.status.history.at(-1)?.allRestarted).toBeDefined();
+    expect(scene.restartController().settle().status.history.at(-1)).toMatchObject({ cause: { pod: A } });
+  });
+
+  it("moves no Pod when the budget is spent", () => {
+    const annotations = { [ANNOTATION.escalateAfter]: "1" };
+    const scene = runningScene({ ...withMaxRestarts(0), annotations });
+    scene.at(2, A).settle().at(2, B).settle();
+    expect(scene.status.history).toMatchObject([{ action: "FailJobSet" }]);
+    expect(scene.group.members.get(A)?.pod.deletion).toBeUndefined();
+  });
+});

@@ -1,0 +1,105 @@
+// Who is to blame for a restart. The epoch ends at the first failure that is seen, but peers of a failed worker exit
+// within milliseconds and their kubelets report in any order. So blame waits until every Pod is back and all failures
+// of the epoch are known; the restart itself is not delayed. Pure.
+import { CANDIDATE_LIMIT, type RestartCause, type RestartRecord, type Streak } from "../../src/api/in-place-restart.ts";
+import { exemptionOf } from "../escalation/exemption.ts";
+import { planRecovery } from "../escalation/plan.ts";
+import { type Attribution, streakWith } from "../escalation/streak.ts";
+import { findCandidates, findCulprit, findRequested, isRequest } from "../group/culprit.ts";
+import { findSuspects, type Suspect } from "../group/suspects.ts";
+import { describeCause, describeLastWords, openRecord } from "../status/history.ts";
+import { isEveryPodBack } from "./barrier.ts";
+import { isAlone, isFailure } from "./end-epoch.ts";
+import { type Context, restartNotice, type Step } from "./rule.ts";
+
+export function settleBlame(context: Context): Step | undefined {
+  const { group, status, now, rule } = context;
+  const record = openRecord(status);
+  if (record === undefined || !isProvisional(record, rule) || isAlone(group)) return undefined;
+  const isBack = isEveryPodBack(context);
+  // A code of the recreate class is certain at once.
+  if (!isBack && ![...group.firstLosses.values()].some(isRequest)) return undefined;
+  const { suspects, deleted, isComplete } = findSuspects(group, status, record, now);
+  const requested = findRequested(suspects);
+  if (requested !== undefined) return judge(context, record, requested, suspects);
+  if (!isBack) return undefined;
+  if (deleted !== undefined) return excuse(context, record, deleted.cause);
+  return judge(context, record, isComplete ? findCulprit(suspects) : undefined, suspects);
+}
+
+/** Whether the record still has the blame that end-epoch gave it. Once every Pod was back, it is final. */
+function isProvisional({ action, counted, cause, allRestarted, ...record }: RestartRecord, rule: string): boolean {
+  return (
+    counted && action === "RestartInPlace" && record.rule !== rule && allRestarted === undefined && isFailure(cause)
+  );
+}
+
+function judge(
+  context: Context,
+  record: RestartRecord,
+  culprit: Suspect | undefined,
+  suspects: readonly Suspect[],
+): Step | undefined {
+  const cause = culprit?.cause ?? unexplained(record.cause, suspects);
+  const exemption = culprit === undefined ? undefined : exemptionOf(context.group, context.jobSet, culprit.uid);
+  const counted = exemption === undefined;
+  const streak = streakAfter(context, record, attributionOf(culprit, exemption?.ignored === true));
+  const { why, ...plan } = planRecovery(context, culprit, suspects, streak, counted);
+  const { action } = plan;
+  if (counted && action === "RestartInPlace" && isSame(cause, record.cause)) return undefined;
+  const settled = {
+    ...record,
+    ...plan,
+    cause,
+    ...(streak === undefined ? {} : { streak }),
+    // JobSet counts its own recreations.
+    counted: counted && action !== "RecreateJobSet",
+  };
+  const note = `${describeCause(cause)}${why}${describeLastWords(cause)}`;
+  return withSettled(context, settled, action === "RestartInPlace" ? [] : [restartNotice(action, note)]);
+}
+
+function attributionOf(culprit: Suspect | undefined, isIgnored: boolean): Attribution {
+  if (isIgnored) return "no-failure";
+  return culprit === undefined ? "unexplained" : { slot: culprit.slot };
+}
+
+/** A Pod was deleted, and others failed because of it: no worker is to blame, and there is nothing to wait for. */
+function excuse(context: Context, record: RestartRecord, cause: RestartCause): Step {
+  const { streak: _, backoffUntil: __, ...rest } = record;
+  const streak = streakAfter(context, record, "no-failure");
+  return withSettled(context, { ...rest, cause, ...(streak === undefined ? {} : { streak }) }, []);
+}
+
+function withSettled({ status, rule }: Context, record: RestartRecord, notices: Step["notices"]): Step {
+  return { status: { ...status, history: status.history.with(-1, { ...record, rule }) }, notices };
+}
+
+/** The streak with this restart, on top of the records before it. */
+function streakAfter(
+  { status, policy }: Context,
+  { failureSeen = "" }: RestartRecord,
+  attribution: Attribution,
+): Streak | undefined {
+  const earlier = { history: status.history.slice(0, -1) };
+  return streakWith(earlier, attribution, Date.parse(failureSeen), policy.progressAfter);
+}
+
+/** Several Pods failed, and the first of them is not known. What they have in common is kept. */
+function unexplained({ reason, pod }: RestartCause, suspects: readonly Suspect[]): RestartCause {
+  const first = findCandidates(suspects).map(({ cause }) => cause);
+  const [{ container, exitCode, message } = {}] = first;
+  const isCommon = first.every((cause) => cause.container === container && cause.exitCode === exitCode);
+  const candidates = first.length === 0 ? [pod] : first.map((cause) => cause.pod);
+  return {
+    reason,
+    ...(isCommon && container !== undefined ? { container } : {}),
+    ...(isCommon && exitCode !== undefined ? { exitCode } : {}),
+    ...(message === undefined ? {} : { message }),
+    candidates: candidates.filter((name) => name !== undefined).slice(0, CANDIDATE_LIMIT),
+  };
+}
+
+function isSame(a: RestartCause, b: RestartCause): boolean {
+  return a.candidates === undefined && a.reason === b.reason && a.pod === b.pod && a.exitCode === b.exitCode;
+}
