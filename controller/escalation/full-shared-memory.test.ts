@@ -29,7 +29,7 @@ describe("a worker that fails at once while earlier runs have filled the /dev/sh
     expect(scene.group.members.get(B)?.pod.deletion).toBeUndefined();
   });
 
-  it("gets a new Pod together with all others for which that holds if nobody can be blamed", () => {
+  it("gets a new Pod together with all others for which that holds if no Pod can be blamed", () => {
     const scene = runningScene(ENDLESS);
     scene.pod(A, FULL).pod(B, FULL);
     for (const _ of [1, 2]) comeBack(fail(fail(scene, A), B).settle());

@@ -2,7 +2,7 @@
 // the whole streak, so it survives a restart of the controller and the removal of older records. Pure.
 import type { InPlaceRestartStatus, RestartRecord, Streak } from "../../src/api/in-place-restart.ts";
 
-/** Whose failure a restart was: that of a slot, of nobody in particular, or no failure at all. */
+/** Whose failure a restart was: that of a slot, of no slot in particular, or no failure at all. */
 export type Attribution = { readonly slot: string } | "unexplained" | "no-failure";
 
 /**

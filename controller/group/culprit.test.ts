@@ -56,7 +56,7 @@ describe("of the Pods that failed in one epoch", () => {
     ["two have a code of their own", ["a n1 10 exit 3", "b n2 10 exit 4", "c n3 10 exit 1", "d n3 10 exit 1"]],
     ["two request a new Pod", ["a n1 10 exit 80 recreate", "b n2 10 exit 80 recreate", "c n2 10 exit 1"]],
     ["the odd one ended after another", ["a n1 12 exit 3", "b n1 10 exit 1", "c n2 10 exit 1"]],
-  ])("nobody is to blame if %s", (_, suspects) => {
+  ])("none is to blame if %s", (_, suspects) => {
     expect(findCulprit(suspects.map(suspect))).toBeUndefined();
     expect(findCulprit(suspects.map(suspect).toReversed())).toBeUndefined();
   });

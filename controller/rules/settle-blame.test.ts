@@ -49,7 +49,7 @@ describe("settle-blame", () => {
     expect(causeOf(scene)).toMatchObject({ pod: A });
   });
 
-  it("blames nobody and names the candidates if all failed at about the same time", () => {
+  it("blames no Pod and names the candidates if all failed at about the same time", () => {
     const scene = ends(ends(ends(fourWorkers(), C, 3).settle(), D, 3), A, 2);
     expect(causeOf(scene)).toEqual({
       reason: "ContainerExited",
@@ -124,14 +124,14 @@ describe("settle-blame", () => {
     });
   });
 
-  it("blames nobody if the controller was replaced before all evidence was in", () => {
+  it("blames no Pod if the controller was replaced before all evidence was in", () => {
     const scene = ends(fourWorkers(), C, 3).settle();
     arrive(scene.restartController().settle(), A, B, C, D).settle();
     expect(scene.status.history).toMatchObject([{ cause: { candidates: [C] }, counted: true }]);
     expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
   });
 
-  it("blames nobody if a worker had ended before the controller first saw its Pod", () => {
+  it("blames no Pod if a worker had ended before the controller first saw its Pod", () => {
     const scene = fourWorkers();
     ends(scene, C, 3);
     scene.restartController().settle();

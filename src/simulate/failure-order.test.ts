@@ -34,7 +34,7 @@ describe("the order of failures", () => {
     expect(failures.breaches).toEqual([]);
   });
 
-  it("accepts that all Pods that failed are moved if nobody is blamed, and reports any other", () => {
+  it("accepts that all Pods that failed are moved if no Pod is blamed, and reports any other", () => {
     const failures = order();
     for (const uid of ["a", "b"]) failures.moved(uid, "js", record({ candidates: ["a", "b"] }));
     expect(failures.breaches).toEqual([]);
