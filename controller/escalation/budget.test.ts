@@ -32,7 +32,8 @@ describe("the budget", () => {
     const { jobSet } = failAndRecover(scene, A).group;
     if (jobSet === undefined) throw new Error("a JobSet expected");
     expect(budgetOf(jobSet, scene.status.restarts)).toEqual({ max: 2, from: "backoffLimit", used: 1 });
-    expect(failAndRecover(scene, A).fails(A, "run-3").step()).toMatchObject({ kind: "fail" });
+    const second = failAndRecover(scene, A).fails(A, "run-3").fails(B, "run-3").settle();
+    expect(second.status).toMatchObject({ restarts: 2, phase: "Failed" });
   });
 
   it("is 3 if the record is lost and there is no failurePolicy", () => {

@@ -49,7 +49,7 @@ describe("recreate-after-partial-success", () => {
   it("fails the JobSet when the budget is spent", () => {
     const scene = runningScene(withMaxRestarts(0)).pod(A, { phase: "Succeeded" }).settle();
     expect(fail(scene, B).settle().notices.at(-1)).toMatchObject({ reason: "ReachedMaxRestarts" });
-    expect(scene.status.history).toMatchObject([{ action: "FailJobSet", rule: "recreate-after-partial-success" }]);
+    expect(scene.status.history).toMatchObject([{ action: "FailJobSet", rule: "enforce-budget" }]);
   });
 
   it.each([
@@ -95,7 +95,7 @@ describe("recreate-after-partial-success, where JobSet has no recreation left,",
       history: [{ cause: { reason: "ContainerExited" }, action: "RestartInPlace", counted: true }],
     });
     expect(deadline(scene)).toBeUndefined();
-    expect(fail(scene, B).step()).toMatchObject({ kind: "fail", reason: "ReachedMaxRestarts" });
+    expect(fail(scene, B).settle().notices.at(-1)).toMatchObject({ reason: "ReachedMaxRestarts" });
   });
 
   it("lets an evicted Pod start again on its own, and counts nothing", () => {

@@ -66,7 +66,8 @@ describe("settle-blame", () => {
   it("keeps the last words of the container that is to blame, for the Event and the history", () => {
     const scene = ends(fourWorkers(), C, 3, { message: "connection closed by peer" }).settle();
     expect(scene.notices.at(-1)?.note).toBe(
-      `Pod ${C}: container main exited with code 1; restart 1 of 3; its last words: "connection closed by peer"`,
+      `Pod ${C}: container main exited with code 1; restart 1 of 3 (from failurePolicy.maxRestarts); ` +
+        'its last words: "connection closed by peer"',
     );
     ends(scene, A, 1, { message: "RuntimeError: no device" });
     expect(causeOf(scene)).toMatchObject({ pod: A, message: "RuntimeError: no device" });

@@ -339,8 +339,7 @@ const SHAPES: readonly Shape[] = [
         },
         pod: NEVER,
       }),
-    // One retry for each index, and at least three for a JobSet without a failurePolicy.
-    { budget: 3, warnings: ["overwritten-field", "pod-failure-policy", "failed-indexes"] },
+    { budget: 6, warnings: ["overwritten-field", "pod-failure-policy", "failed-indexes"] },
   ],
   [
     "a work queue with more completions than Pods",
