@@ -79,18 +79,23 @@ function hideHostFolders(node: Sandbox, kept: readonly string[]): void {
     const inside = kept.filter((folder) => folder.startsWith(`${hidden}/`));
     const script = [
       // A mount over the parent hides the folder, so it is first bound elsewhere.
-      ...inside.map(
-        (folder, index) =>
-          `mount --bind ${folder} /mnt; mkdir -p /dev/shm/kept-${index}; mount --move /mnt /dev/shm/kept-${index}`,
-      ),
+      ...inside.map((folder, index) => {
+        const aside = keptAside(node, index);
+        return `mount --bind ${folder} /mnt; mkdir -p ${aside}; mount --move /mnt ${aside}`;
+      }),
       `mount -t tmpfs -o mode=1777 tmpfs ${hidden}`,
-      ...inside.map(
-        (folder, index) =>
-          `mkdir -p ${folder}; mount --move /dev/shm/kept-${index} ${folder}; rmdir /dev/shm/kept-${index}`,
-      ),
+      ...inside.map((folder, index) => {
+        const aside = keptAside(node, index);
+        return `mkdir -p ${folder}; mount --move ${aside} ${folder}; rmdir ${aside}`;
+      }),
     ];
     node.exec(["sh", "-ec", script.join("\n")]);
   }
+}
+
+/** Of this node alone: all nodes of all clusters share the machine's /dev/shm while they start. */
+function keptAside({ pid }: Sandbox, index: number): string {
+  return `/dev/shm/kept-${pid}-${index}`;
 }
 
 /** The sandbox of a cluster or node that an earlier run of the tool opened, if it still exists. */
