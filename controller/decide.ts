@@ -12,6 +12,7 @@ import { type InPlaceRestart, type InPlaceRestartStatus, readReady } from "../sr
 import type { JobSet } from "../src/api/jobset.ts";
 import { protocolOf } from "../src/api/protocol.ts";
 import type { RestartPolicy } from "../src/api/restart-policy.ts";
+import { finalFailureAwaitedUntil } from "./escalation/awaited-failure.ts";
 import { backoffEndsAt } from "./escalation/backoff.ts";
 import { proofAt } from "./group/evidence.ts";
 import type { Group } from "./group/group.ts";
@@ -113,6 +114,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
     overdueNext(group, now),
     proofAt(group, after, now),
     successAwaitedUntil(group, after, now),
+    finalFailureAwaitedUntil(group, after, now),
     backoffEndsAt(after),
     unchanged ? refreshAt : undefined,
   );

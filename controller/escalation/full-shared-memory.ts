@@ -2,6 +2,7 @@
 // what is there, so only a new Pod helps. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { Group } from "../group/group.ts";
+import { agentOf } from "../group/pod-failure.ts";
 import type { Suspect } from "../group/suspects.ts";
 import { largeLeftovers } from "../status/shared-memory.ts";
 
@@ -14,6 +15,12 @@ interface FullPod {
   readonly mebibytes: number;
 }
 
+/**
+ * Restarts in place before a Pod is replaced. A Job delays each replacement of a slot twice as long as the one before,
+ * so a Pod that has some room left is worth another try.
+ */
+const LEAST_RESTARTS = 3;
+
 /** The suspects to replace: the last two runs of the group were short, and their leftovers are large. */
 export function findFullPods(
   { members }: Group,
@@ -24,7 +31,8 @@ export function findFullPods(
   if (!wasShort(first, second) || !wasShort(second, third)) return [];
   return suspects.flatMap(({ uid }) => {
     const pod = members.get(uid)?.pod;
-    const mebibytes = pod === undefined ? undefined : largeLeftovers(pod);
+    if (pod === undefined || (agentOf(pod)?.restartCount ?? 0) < LEAST_RESTARTS) return [];
+    const mebibytes = largeLeftovers(pod);
     return mebibytes === undefined ? [] : [{ uid, mebibytes }];
   });
 }

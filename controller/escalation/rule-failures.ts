@@ -5,13 +5,16 @@ import { backoffLimitOf } from "../../src/api/backoff-limits.ts";
 import { type InPlaceRestartStatus, RULE_FAILURES_LIMIT, type RuleFailures } from "../../src/api/in-place-restart.ts";
 import type { FailureRule, JobSet } from "../../src/api/jobset.ts";
 import type { Group, Loss } from "../group/group.ts";
-import { isOwnCrash } from "../group/own-crash.ts";
+import { ownCrashes } from "../group/own-crash.ts";
 import { crashed, ruleFor } from "./failure-rules.ts";
 
 type Status = InPlaceRestartStatus;
 
+/** What a rule depends on: the Job that a failure belongs to, and its epoch. */
+type FailedJob = Pick<Loss, "stage" | "job" | "epoch">;
+
 /** The rule that makes this failure final. */
-export function finalRuleFor(jobSet: JobSet, status: Status, loss: Loss): FailureRule | undefined {
+export function finalRuleFor(jobSet: JobSet, status: Status, loss: FailedJob): FailureRule | undefined {
   const rule = failJobSetRule(jobSet, loss);
   if (rule === undefined) return undefined;
   const { failures = 0, epoch } = status.ruleFailures?.find(({ job }) => job === loss.job) ?? {};
@@ -23,9 +26,7 @@ export function finalRuleFor(jobSet: JobSet, status: Status, loss: Loss): Failur
 /** Counts the failures of the ended epoch, one for each Job: its Pods fail together. */
 export function countRuleFailures(group: Group, jobSet: JobSet, status: Status, now: number): Status {
   const epoch = status.syncedEpoch;
-  const failed = [...group.losses.values()].filter(
-    (loss) => isOwnCrash(group, loss, status, now) && failJobSetRule(jobSet, loss) !== undefined,
-  );
+  const failed = ownCrashes(group, status, now).filter((crash) => failJobSetRule(jobSet, crash) !== undefined);
   const jobs = new Set(failed.map(({ job }) => job));
   if (jobs.size === 0) return status;
   const known = status.ruleFailures ?? [];
@@ -47,7 +48,7 @@ export function uncountRuleFailures(status: Status, epoch: number): Status {
   return left.length === 0 ? rest : { ...rest, ruleFailures: left };
 }
 
-function failJobSetRule(jobSet: JobSet, { stage }: Loss): FailureRule | undefined {
+function failJobSetRule(jobSet: JobSet, { stage }: FailedJob): FailureRule | undefined {
   const rule = ruleFor(jobSet, crashed(stage));
   return rule?.action === "FailJobSet" ? rule : undefined;
 }

@@ -1,7 +1,7 @@
 // Which Pod ended the running epoch, as far as the group can tell. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import { epochOf, podsBeyond } from "./epochs.ts";
+import { epochOf, epochRuns, podsBeyond } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
 import { isWorkBeingSaved } from "./grace.ts";
 import { type Group, type Loss, type Member, participants } from "./group.ts";
@@ -59,9 +59,7 @@ function hasStopped({ containers }: Pod): boolean {
 function blameNextEpoch(group: Group, status: InPlaceRestartStatus, now: number): Blame | undefined {
   const { syncedEpoch, heldStages } = status;
   if (participants(group).every(({ epochs }) => !epochs.has(syncedEpoch + 1))) return undefined;
-  const ahead = [...group.members.values()].filter(
-    (member) => member.state === "live" && epochOf(member) === syncedEpoch + 1,
-  );
+  const ahead = podsAhead(group, syncedEpoch);
   const started = ahead.filter(({ pod }) => !heldStages.includes(pod.replicatedJob));
   const restarted = started.find((member) => !isReplacement(member));
   if (restarted !== undefined) return blameRestarted(restarted, now);
@@ -78,6 +76,25 @@ function blameNextEpoch(group: Group, status: InPlaceRestartStatus, now: number)
     requestedAction: "restart",
     at: now,
   };
+}
+
+function podsAhead({ members }: Group, syncedEpoch: number): readonly Member[] {
+  return [...members.values()].filter((member) => member.state === "live" && epochOf(member) === syncedEpoch + 1);
+}
+
+/**
+ * Pods that restarted in place while the epoch ran, and no event showed why: no agent was told to, so something in them
+ * failed. A kubelet may overwrite the report of an exit before it has sent it.
+ */
+export function restartedUnseen(group: Group, status: InPlaceRestartStatus): readonly Member[] {
+  const { syncedEpoch, heldStages } = status;
+  if (!epochRuns(status) || participants(group).every(({ epochs }) => !epochs.has(syncedEpoch + 1))) return [];
+  return podsAhead(group, syncedEpoch).filter(
+    (member) =>
+      !heldStages.includes(member.pod.replicatedJob) &&
+      !isReplacement(member) &&
+      !group.firstLosses.has(member.pod.uid),
+  );
 }
 
 function blameRestarted({ pod }: Member, now: number): Blame {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ContainerState } from "../../src/api/pod.ts";
 import { A, B } from "../testing/restarts.ts";
 import { runningScene, type Scene } from "../testing/scene.ts";
-import { isOwnCrash } from "./own-crash.ts";
+import { ownCrashes } from "./own-crash.ts";
 
 function ended(exitCode: number, second: number): ContainerState {
   return { kind: "terminated", exitCode, reason: "Error", finishedAt: `2026-01-01T00:00:0${second}Z` };
@@ -15,8 +15,7 @@ function stop(scene: Scene, worker: ContainerState, agent: ContainerState): Scen
 }
 
 function crashed(scene: Scene): boolean {
-  const loss = scene.group.losses.get(A);
-  return loss !== undefined && isOwnCrash(scene.group, loss, scene.status, scene.now);
+  return ownCrashes(scene.group, scene.status, scene.now).some(({ cause }) => cause.pod === A);
 }
 
 describe("a worker that exits", () => {
@@ -40,5 +39,15 @@ describe("a worker that exits", () => {
     [143, false],
   ])("with %i in the same second as its agent, while the epoch runs, has crashed by itself: %s", (code, own) => {
     expect(crashed(stop(runningScene(), ended(code, 4), ended(137, 4)))).toBe(own);
+  });
+
+  it("has crashed by itself if its Pod is back in the next epoch, although no report has shown its exit", () => {
+    const scene = runningScene().at(2, A);
+    expect(scene.epochs).toBe("0/1");
+    expect(crashed(scene)).toBe(true);
+  });
+
+  it("has not crashed by itself if its Pod is back in the next epoch because the group restarts", () => {
+    expect(crashed(runningScene().fails(B, "a").settle().at(2, A))).toBe(false);
   });
 });

@@ -10,9 +10,9 @@ import { expectedSlots, isInside } from "./slots.ts";
 
 /**
  * How long a crash waits for the report of a success. Each kubelet looks for exits once a second and reports on its
- * own, so the crash of a peer may be seen up to two seconds before the success that caused it.
+ * own, so the crash of a peer may be seen before the success that caused it: up to two seconds, more on a busy node.
  */
-const SUCCESS_REPORT_MS = 2_000;
+const SUCCESS_REPORT_MS = 3_000;
 
 /** The Pods of a target without agents are not watched. Its Job controller counts them, in batches of a second. */
 const JOB_REPORT_MS = 2_000;

@@ -9,6 +9,7 @@ import { failOnFailureRule } from "./fail-on-failure-rule.ts";
 import { failOnSpentBudget } from "./fail-on-spent-budget.ts";
 import { finishRestart } from "./finish-restart.ts";
 import { holdBarrier } from "./hold-barrier.ts";
+import { holdForFinalFailure } from "./hold-for-final-failure.ts";
 import { holdForSuccess } from "./hold-for-success.ts";
 import { initialize } from "./initialize.ts";
 import { liftBarrier } from "./lift-barrier.ts";
@@ -74,6 +75,11 @@ export const RULES: readonly Rule[] = [
     name: "recreate-on-exit-code",
     why: "JobSet decides about a Job that its podFailurePolicy fails, whatever budget is left for restarts in place.",
     apply: recreateOnExitCode,
+  },
+  {
+    name: "hold-for-final-failure",
+    why: "A crash waits for one that would be final, because the end of the epoch stops every worker.",
+    apply: holdForFinalFailure,
   },
   {
     name: "end-epoch",

@@ -24,6 +24,8 @@ function leaderScene(backoffLimit: number, rule: Partial<FailureRule> = {}): Sce
 function crashAndRecover(scene: Scene, slot: string): Scene {
   const { syncedEpoch } = scene.status;
   scene.fails(slot, syncedEpoch === 1 ? "a" : `run-${syncedEpoch}`).settle();
+  scene.now += 2_000;
+  scene.settle();
   const slots = [DRIVER, FIRST, SECOND];
   scene.now = Math.max(scene.now, Date.parse(scene.status.history.at(-1)?.backoffUntil ?? "1970-01-01"));
   return scene
@@ -69,16 +71,24 @@ describe("fail-on-failure-rule", () => {
 
   it("wins over the failure of a follower that was seen first, while the group restarts", () => {
     const scene = leaderScene(0).fails(FIRST, "a").settle();
-    expect(scene.epochs).toBe("1/1");
+    scene.now += 2_000;
+    expect(scene.settle().epochs).toBe("1/1");
     expect(scene.fails(DRIVER, "a").step()).toMatchObject({ kind: "fail", reason: "FailJobSetFailurePolicyAction" });
   });
 
   it("does not take a leader that restarts with its group for one that failed", () => {
     const scene = leaderScene(0).fails(FIRST, "a").settle();
+    scene.now += 2_000;
+    scene.settle();
     const stopped: ContainerState = { kind: "terminated", exitCode: 1, reason: "Error" };
     const containers = scene.group.members.get(DRIVER)?.pod.containers.map((each) => ({ ...each, state: stopped }));
     scene.pod(DRIVER, { containers: containers ?? [] });
     expect(scene.settle().status).toMatchObject({ phase: "Restarting", deprecatedEpoch: 1 });
+  });
+
+  it("applies to a leader that restarted although no report has shown its exit", () => {
+    const message = `Pod ${DRIVER}: restarted, which failurePolicy rule leader makes final`;
+    expect(leaderScene(0).at(2, DRIVER).step()).toMatchObject({ kind: "fail", message });
   });
 
   it("does not apply to a leader that is evicted or deleted", () => {

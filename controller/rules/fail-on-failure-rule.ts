@@ -2,7 +2,7 @@
 // reprise the Job would fail, and JobSet would apply the rule. Pure.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import { finalRuleFor } from "../escalation/rule-failures.ts";
-import { isOwnCrash } from "../group/own-crash.ts";
+import { ownCrashes } from "../group/own-crash.ts";
 import { timestamp } from "../status/conditions.ts";
 import { describeCause, openRecord, withRecord } from "../status/history.ts";
 import type { Context, Failure, Step } from "./rule.ts";
@@ -17,10 +17,10 @@ export function failOnFailureRule({ group, jobSet, status, now, rule }: Context)
   if (open?.action === "FailJobSet" && open.rule === rule)
     return { status, notices: [], failure: failureFor(open.cause, undefined) };
   if (jobSet.failurePolicy?.rules === undefined) return undefined;
-  for (const loss of group.losses.values()) {
-    const final = isOwnCrash(group, loss, status, now) ? finalRuleFor(jobSet, status, loss) : undefined;
+  for (const crash of ownCrashes(group, status, now)) {
+    const final = finalRuleFor(jobSet, status, crash);
     if (final === undefined) continue;
-    const { cause, at } = loss;
+    const { cause, at } = crash;
     const failure = failureFor(cause, final.name);
     const record = { cause, rule, fromEpoch: status.syncedEpoch, counted: false, failureSeen: timestamp(at) };
     return {

@@ -5,10 +5,10 @@ import { DELETED, DRIVER, driverScene, FIRST, runningScene, Scene, SECOND } from
 const BY_DRIVER = { successPolicy: { operator: "All", targetReplicatedJobs: ["driver"] } } as const;
 
 describe("hold-for-success, where the driver decides the success of the JobSet,", () => {
-  it.each([0, 3])("waits 2 s for the driver's report before a peer's crash has an effect, with budget %i", (budget) => {
+  it.each([0, 3])("waits 3 s for the driver's report before a peer's crash has an effect, with budget %i", (budget) => {
     const scene = driverScene({ ...BY_DRIVER, ...withMaxRestarts(budget) }).fails(FIRST, "a");
-    expect(scene.settle().verdict()).toEqual({ reports: [], wakeAt: scene.now + 2_000 });
-    scene.now += 1_999;
+    expect(scene.settle().verdict()).toEqual({ reports: [], wakeAt: scene.now + 3_000 });
+    scene.now += 2_999;
     scene.pod(DRIVER, { phase: "Succeeded" }).settle();
     scene.now += 60_000;
     expect(scene.settle().status).toMatchObject({ deprecatedEpoch: 0, restarts: 0, history: [] });
@@ -18,25 +18,25 @@ describe("hold-for-success, where the driver decides the success of the JobSet,"
     const scene = driverScene(BY_DRIVER).fails(FIRST, "a", 3).settle();
     const waiting = { kind: "waiting", reason: "RestartingAllContainers" } as const;
     scene.worker(FIRST, "", waiting).settle();
-    scene.now += 2_000;
+    scene.now += 3_000;
     expect(scene.settle().epochs).toBe("1/1");
     expect(scene.status.history).toMatchObject([
       { cause: { reason: "ContainerExited", pod: FIRST, exitCode: 3 }, counted: true },
     ]);
   });
 
-  it("waits 4 s if the driver has no agent, because only its Job shows the success", () => {
+  it("waits 5 s if the driver has no agent, because only its Job shows the success", () => {
     const scene = new Scene({ driver: { pods: 1, plain: true }, workers: { pods: 2 } }, BY_DRIVER).settle();
     scene.job("driver-0").job("workers-0").at(1, FIRST, SECOND).settle().runs("a", FIRST, SECOND).settle();
-    expect(scene.fails(FIRST, "a").settle().verdict()).toEqual({ reports: [], wakeAt: scene.now + 4_000 });
+    expect(scene.fails(FIRST, "a").settle().verdict()).toEqual({ reports: [], wakeAt: scene.now + 5_000 });
     scene.job("driver-0", { succeeded: 1 });
-    scene.now += 4_000;
+    scene.now += 5_000;
     expect(scene.settle().epochs).toBe("0/1");
   });
 
   it("does not start again with every further crash", () => {
     const scene = driverScene(BY_DRIVER).fails(FIRST, "a").settle();
-    scene.now += 1_500;
+    scene.now += 2_500;
     scene.fails(SECOND, "a").settle();
     scene.now += 500;
     expect(scene.settle().epochs).toBe("1/1");

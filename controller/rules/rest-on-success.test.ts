@@ -22,7 +22,7 @@ describe("rest-on-success, when the driver has succeeded,", () => {
 
   it("leaves a restart that is open as it is: nothing is counted, and no budget fails the JobSet", () => {
     const scene = driverScene({ ...BY_DRIVER, ...withMaxRestarts(1) }).fails(FIRST, "a");
-    scene.now += 2_000;
+    scene.now += 3_000;
     expect(scene.settle().epochs).toBe("1/1");
     succeed(scene, DRIVER).at(2, FIRST, SECOND).settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, syncedEpoch: 1, restarts: 0 });
@@ -57,7 +57,7 @@ describe("rest-on-success", () => {
   it("waits for every Pod of the targets", () => {
     const successPolicy = { operator: "All", targetReplicatedJobs: ["workers"] } as const;
     const scene = succeed(driverScene({ successPolicy }), FIRST).fails(DRIVER, "a").settle();
-    scene.now += 2_000;
+    scene.now += 3_000;
     expect(scene.verdict().rule).toBe("end-epoch");
     succeed(scene, SECOND).settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, history: [] });

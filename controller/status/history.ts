@@ -49,9 +49,12 @@ export function closeRecord(
 
 /** Drops the open record if it is a deletion: the Pods were deleted because the JobSet was suspended or finished. */
 export function withoutDeletion(status: Status): Status {
-  return openRecord(status)?.cause.reason === "PodDeleted"
-    ? { ...status, history: status.history.slice(0, -1) }
-    : status;
+  return openRecord(status)?.cause.reason === "PodDeleted" ? withoutOpenRecord(status) : status;
+}
+
+/** Drops the open record: its restart will not take place. */
+export function withoutOpenRecord(status: Status): Status {
+  return openRecord(status) === undefined ? status : { ...status, history: status.history.slice(0, -1) };
 }
 
 /** For example "Pod train-workers-0-1-abcde: container main exited with code 3". */

@@ -76,6 +76,44 @@ describe("a driver that succeeds while its workers crash", () => {
   );
 });
 
+// Not beside other groups: a kubelet that is busy overwrites the report of an exit before it has sent it.
+test("podFailurePolicy: FailJob codes fail the JobSet, Ignore codes are not counted, others restart", async () => {
+  const onCode = (action: string, code: number) => ({
+    action,
+    onExitCodes: { containerName: "trainer", operator: "In", values: [code] },
+  });
+  const group = await TrainingGroup.start(installation, "own-codes", {
+    stages: { workers: 2 },
+    // Without a failure policy JobSet fails with its first failed Job.
+    spec: { failurePolicy: undefined },
+    job: {
+      workers: {
+        backoffLimit: undefined,
+        podFailurePolicy: { rules: [onCode("FailJob", 42), onCode("Ignore", 43)] },
+      },
+    },
+    podSpec: { workers: { restartPolicy: "Never" } },
+  });
+  const before = await group.running();
+  const record = JSON.parse((await group.jobSet()).annotations[ANNOTATION.status] ?? "{}");
+  // Six is what Kubernetes gives a Job that does not say.
+  expect(record).toMatchObject({ budget: { max: 6, from: "backoffLimit" } });
+
+  await group.exitWorker(podAt(before, 0), 7);
+  const crashed = await group.restarted(before.syncedEpoch + 1);
+  // With the last line that it wrote, because nobody can read the log of that run with kubectl.
+  const cause = { exitCode: 7, message: expect.stringContaining(`epoch ${before.syncedEpoch}`) };
+  expect(crashed).toMatchObject({ restarts: 1, history: [{ cause, counted: true }] });
+  await group.exitWorker(podAt(crashed, 0), 43);
+  const ignored = await group.restarted(before.syncedEpoch + 2);
+  expect(ignored).toMatchObject({ restarts: 1, history: [{ counted: true }, { counted: false }] });
+  expect(uids(ignored)).toEqual(uids(before));
+  await group.exitWorker(podAt(ignored, 1), 42);
+  expect((await group.ended()).outcome).toBe("Failed");
+  await group.reached("is shown as failed", ({ phase, restarts }) => phase === "Failed" && restarts === 1);
+  await group.delete();
+});
+
 describe.concurrent("a plain JobSet's own promise", () => {
   test("an initContainer that fails twice and then succeeds is retried alone, and restarts no worker", async () => {
     const attempt = "[ ! -e /tmp/second ] || exit 0; [ ! -e /tmp/first ] || : > /tmp/second; : > /tmp/first; exit 1";
@@ -154,43 +192,6 @@ describe.concurrent("a plain JobSet's own promise", () => {
       await group.delete();
     },
   );
-
-  test("podFailurePolicy: FailJob codes fail the JobSet, Ignore codes are not counted, others restart", async () => {
-    const onCode = (action: string, code: number) => ({
-      action,
-      onExitCodes: { containerName: "trainer", operator: "In", values: [code] },
-    });
-    const group = await TrainingGroup.start(installation, "own-codes", {
-      stages: { workers: 2 },
-      // Without a failure policy JobSet fails with its first failed Job.
-      spec: { failurePolicy: undefined },
-      job: {
-        workers: {
-          backoffLimit: undefined,
-          podFailurePolicy: { rules: [onCode("FailJob", 42), onCode("Ignore", 43)] },
-        },
-      },
-      podSpec: { workers: { restartPolicy: "Never" } },
-    });
-    const before = await group.running();
-    const record = JSON.parse((await group.jobSet()).annotations[ANNOTATION.status] ?? "{}");
-    // Six is what Kubernetes gives a Job that does not say.
-    expect(record).toMatchObject({ budget: { max: 6, from: "backoffLimit" } });
-
-    await group.exitWorker(podAt(before, 0), 7);
-    const crashed = await group.restarted(before.syncedEpoch + 1);
-    // With the last line that it wrote, because nobody can read the log of that run with kubectl.
-    const cause = { exitCode: 7, message: expect.stringContaining(`epoch ${before.syncedEpoch}`) };
-    expect(crashed).toMatchObject({ restarts: 1, history: [{ cause, counted: true }] });
-    await group.exitWorker(podAt(crashed, 0), 43);
-    const ignored = await group.restarted(before.syncedEpoch + 2);
-    expect(ignored).toMatchObject({ restarts: 1, history: [{ counted: true }, { counted: false }] });
-    expect(uids(ignored)).toEqual(uids(before));
-    await group.exitWorker(podAt(ignored, 1), 42);
-    expect((await group.ended()).outcome).toBe("Failed");
-    await group.reached("is shown as failed", ({ phase, restarts }) => phase === "Failed" && restarts === 1);
-    await group.delete();
-  });
 
   test("a worker whose livenessProbe fails: the kubelet renews its sandbox, and the group restarts once", async () => {
     const { kubectl, namespace } = installation;

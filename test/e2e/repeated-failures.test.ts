@@ -38,7 +38,8 @@ async function tenRestarts(group: TrainingGroup): Promise<GroupState> {
   return await group.restarted(FAILURES + 1);
 }
 
-describe.concurrent("one of four workers fails, and the others exit with 1 within milliseconds", () => {
+// Not beside other groups: a kubelet that is busy overwrites the report of an exit before it has sent it.
+describe("one of four workers fails, and the others exit with 1 within milliseconds", () => {
   const VICTIM = 2;
   const PEERS = ["0", "1", "3"];
 
@@ -67,13 +68,13 @@ describe.concurrent("one of four workers fails, and the others exit with 1 withi
   let groups: readonly Awaited<ReturnType<typeof failTenTimes>>[];
 
   beforeAll(async () => {
-    groups = await Promise.all([
-      failTenTimes("signal-in-place", 139, { [ANNOTATION.escalateAfter]: "0" }),
+    groups = [
+      await failTenTimes("signal-in-place", 139, { [ANNOTATION.escalateAfter]: "0" }),
       // The sixth failure in a row moves the Pod.
-      failTenTimes("signal-moved", 139, { [ANNOTATION.escalateAfter]: "6" }),
-      failTenTimes("same-in-place", 1, { [ANNOTATION.escalateAfter]: "0" }),
-      failTenTimes("same-moved", 1, { [ANNOTATION.escalateAfter]: "4" }),
-    ]);
+      await failTenTimes("signal-moved", 139, { [ANNOTATION.escalateAfter]: "6" }),
+      await failTenTimes("same-in-place", 1, { [ANNOTATION.escalateAfter]: "0" }),
+      await failTenTimes("same-moved", 1, { [ANNOTATION.escalateAfter]: "4" }),
+    ];
   }, 600_000);
 
   test("over 40 failures the wrong Pod is blamed at most twice, and where none is, it is a candidate", () => {
@@ -141,7 +142,8 @@ describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in ever
       "own-volume",
       (folder: SharedFolder) => {
         const volumeMounts = [{ name: sharedMemory.name, mountPath: "/dev/shm" }];
-        return folder.podSpec({ ...scripted(leavesAndCrashes), image: OTHER_USER.image, volumeMounts }, sharedMemory);
+        const worker = { ...scripted(leavesAndCrashes), securityContext: { runAsUser: 1234 }, volumeMounts };
+        return folder.podSpec(worker, sharedMemory);
       },
     ],
   ])("survives ten restarts in the same Pod, %s", async (_, name, podSpec) => {

@@ -1,0 +1,31 @@
+// A crash that a rule of failurePolicy makes final may be reported after the crashes that it caused: each kubelet reports
+// on its own. Once the epoch is deprecated every worker is stopped, and its own crash can no longer be told. Pure.
+import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
+import { epochRuns } from "../group/epochs.ts";
+import { isProof } from "../group/evidence.ts";
+import { type Group, type Loss, participants } from "../group/group.ts";
+import { finalRuleFor } from "./rule-failures.ts";
+
+/** Each kubelet looks for exits once a second, and reports on its own. */
+const REPORT_MS = 2_000;
+
+/** Until when a crash waits for one that would be final. Undefined where no rule makes only some crashes final. */
+export function finalFailureAwaitedUntil(group: Group, status: InPlaceRestartStatus, now: number): number | undefined {
+  const { jobSet } = group;
+  if (jobSet?.failurePolicy?.rules === undefined || group.losses.size === 0 || !epochRuns(status)) return undefined;
+  const losses = [...group.losses.values()].filter((loss) => isProof(group, loss, status, now));
+  if (losses.length === 0 || !losses.every(isCrash)) return undefined;
+  const lost = new Set(losses.map(({ stage }) => stage));
+  const isFinal = (stage: string) =>
+    [...group.jobs.values()].some(
+      ({ job }) =>
+        job.replicatedJob === stage &&
+        finalRuleFor(jobSet, status, { stage, job: job.uid, epoch: status.syncedEpoch }) !== undefined,
+    );
+  const awaited = participants(group).filter(({ stage }) => !lost.has(stage.name) && isFinal(stage.name));
+  return awaited.length === 0 ? undefined : Math.min(...losses.map(({ at }) => at)) + REPORT_MS;
+}
+
+function isCrash({ cause, requestedAction }: Loss): boolean {
+  return cause.reason === "ContainerExited" && requestedAction === "restart";
+}
