@@ -4,6 +4,7 @@ import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "../group/epochs.ts";
 import { isProof } from "../group/evidence.ts";
 import { type Group, type Loss, participants } from "../group/group.ts";
+import { unseenCrashes } from "../group/own-crash.ts";
 import { finalRuleFor } from "./rule-failures.ts";
 
 /** Each kubelet looks for exits once a second, and reports on its own. */
@@ -12,10 +13,11 @@ const REPORT_MS = 2_000;
 /** Until when a crash waits for one that would be final. Undefined where no rule makes only some crashes final. */
 export function finalFailureAwaitedUntil(group: Group, status: InPlaceRestartStatus, now: number): number | undefined {
   const { jobSet } = group;
-  if (jobSet?.failurePolicy?.rules === undefined || group.losses.size === 0 || !epochRuns(status)) return undefined;
+  if (jobSet?.failurePolicy?.rules === undefined || !epochRuns(status)) return undefined;
   const losses = [...group.losses.values()].filter((loss) => isProof(group, loss, status, now));
-  if (losses.length === 0 || !losses.every(isCrash)) return undefined;
-  const lost = new Set(losses.map(({ stage }) => stage));
+  const crashes = [...losses, ...unseenCrashes(group, status)];
+  if (crashes.length === 0 || !losses.every(isCrash)) return undefined;
+  const lost = new Set(crashes.map(({ stage }) => stage));
   const isFinal = (stage: string) =>
     [...group.jobs.values()].some(
       ({ job }) =>
@@ -23,7 +25,7 @@ export function finalFailureAwaitedUntil(group: Group, status: InPlaceRestartSta
         finalRuleFor(jobSet, status, { stage, job: job.uid, epoch: status.syncedEpoch }) !== undefined,
     );
   const awaited = participants(group).filter(({ stage }) => !lost.has(stage.name) && isFinal(stage.name));
-  return awaited.length === 0 ? undefined : Math.min(...losses.map(({ at }) => at)) + REPORT_MS;
+  return awaited.length === 0 ? undefined : Math.min(...crashes.map(({ at }) => at)) + REPORT_MS;
 }
 
 function isCrash({ cause, requestedAction }: Loss): boolean {

@@ -32,6 +32,8 @@ export interface Member {
   readonly firstSeenAt: number;
   /** The event that first showed the Pod in its current epoch. */
   readonly publishedAt: number;
+  /** The time of that event, in milliseconds since 1970. */
+  readonly epochSince: number;
   /** Lower bound of the Pod's restarts in place when it took its current epoch; undefined while unknown. */
   readonly restarts: number | undefined;
   /** By container name. */

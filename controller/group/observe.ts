@@ -194,11 +194,12 @@ function place(group: Group, pod: Pod, now: number): void {
   const state = memberState(pod, job);
   const isSameEpoch = before !== undefined && epochOf(before) === epochOf({ pod });
   const publishedAt = isSameEpoch ? before.publishedAt : group.tick;
+  const epochSince = isSameEpoch ? before.epochSince : now;
   const running = state === "live" && isRunning(pod, workers, runs, publishedAt);
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const placed = { pod, firstSeenAt, publishedAt, restarts, runs, state, running, ready };
+  const placed = { pod, firstSeenAt, publishedAt, epochSince, restarts, runs, state, running, ready };
   // A Pod whose Job is gone still has its workers, so its label names the stage.
   const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
   const member: Member = { ...placed, ...(saves === undefined ? {} : { savesUntil: saves }) };

@@ -26,9 +26,13 @@ type Crash = Pick<Loss, "stage" | "job" | "epoch" | "cause" | "at">;
 /** The crashes of the epoch, also those whose exit no report has shown. */
 export function ownCrashes(group: Group, status: InPlaceRestartStatus, now: number): readonly Crash[] {
   const seen = [...group.losses.values()].filter((loss) => isOwnCrash(group, loss, status, now));
-  const unseen = restartedUnseen(group, status).map(({ pod: { name, replicatedJob: stage, controller } }) => {
+  return [...seen, ...unseenCrashes(group, status)];
+}
+
+/** The crashes whose exit no report has shown: the Pod is back, and nobody told it to restart. */
+export function unseenCrashes(group: Group, status: InPlaceRestartStatus): readonly Crash[] {
+  return restartedUnseen(group, status).map(({ pod: { name, replicatedJob: stage, controller }, epochSince: at }) => {
     const cause = { reason: "PodRestarted", pod: name } as const;
-    return { stage, job: controller?.uid ?? "", epoch: status.syncedEpoch, cause, at: now };
+    return { stage, job: controller?.uid ?? "", epoch: status.syncedEpoch, cause, at };
   });
-  return [...seen, ...unseen];
 }

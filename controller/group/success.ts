@@ -5,6 +5,7 @@ import { epochRuns } from "./epochs.ts";
 import { isProof } from "./evidence.ts";
 import type { ChildJob, Group, Loss, Member } from "./group.ts";
 import { isRecreated } from "./membership.ts";
+import { unseenCrashes } from "./own-crash.ts";
 import { agentOf } from "./pod-failure.ts";
 import { expectedSlots, isInside } from "./slots.ts";
 
@@ -60,11 +61,12 @@ function isFinishing({ pod, state, running }: Member): boolean {
  * success: most JobSets succeed only when every Pod does.
  */
 export function successAwaitedUntil(group: Group, status: InPlaceRestartStatus, now: number): number | undefined {
-  if (group.jobSet?.successPolicy === undefined || group.losses.size === 0 || !epochRuns(status)) return undefined;
+  if (group.jobSet?.successPolicy === undefined || !epochRuns(status)) return undefined;
   const losses = [...group.losses.values()].filter((loss) => isProof(group, loss, status, now));
-  if (losses.length === 0 || !losses.every(isCrash) || preventSuccess(group, losses)) return undefined;
+  const crashes = [...losses, ...unseenCrashes(group, status)];
+  if (crashes.length === 0 || !losses.every(isCrash) || preventSuccess(group, crashes)) return undefined;
   const isPlain = targetsOf(group).some((name) => group.stages.get(name)?.stage.participates === false);
-  return Math.min(...losses.map(({ at }) => at)) + SUCCESS_REPORT_MS + (isPlain ? JOB_REPORT_MS : 0);
+  return Math.min(...crashes.map(({ at }) => at)) + SUCCESS_REPORT_MS + (isPlain ? JOB_REPORT_MS : 0);
 }
 
 function isCrash({ cause }: Loss): boolean {
@@ -72,7 +74,7 @@ function isCrash({ cause }: Loss): boolean {
 }
 
 /** Whether the targets cannot be done any more with these Pods lost. */
-function preventSuccess(group: Group, losses: readonly Loss[]): boolean {
+function preventSuccess(group: Group, losses: readonly Pick<Loss, "stage" | "job">[]): boolean {
   const targets = new Set(targetsOf(group));
   const lost = losses.filter(({ stage }) => targets.has(stage));
   if (!isAny(group)) return lost.length > 0;

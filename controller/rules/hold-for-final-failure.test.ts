@@ -19,6 +19,12 @@ describe("hold-for-final-failure, where only the failure of the leader is final,
     expect(scene.status.history).toMatchObject([{ cause: { pod: FIRST }, action: "RestartInPlace" }]);
   });
 
+  it("waits as long if the follower restarted although no report has shown its exit", () => {
+    const scene = leaderScene().at(2, FIRST).settle();
+    expect(scene.epochs).toBe("0/1");
+    expect(scene.at(2, DRIVER).step()).toMatchObject({ kind: "fail", reason: "FailJobSetFailurePolicyAction" });
+  });
+
   it("does not start again with every further crash", () => {
     const scene = leaderScene().fails(FIRST, "a").settle();
     scene.now += 1_500;

@@ -34,6 +34,13 @@ describe("hold-for-success, where the driver decides the success of the JobSet,"
     expect(scene.settle().epochs).toBe("0/1");
   });
 
+  it("waits as long for a peer that restarted although no report has shown its exit", () => {
+    const scene = driverScene(BY_DRIVER).at(2, FIRST).settle();
+    expect(scene.epochs).toBe("0/1");
+    scene.now += 3_000;
+    expect(scene.settle().epochs).toBe("1/1");
+  });
+
   it("does not start again with every further crash", () => {
     const scene = driverScene(BY_DRIVER).fails(FIRST, "a").settle();
     scene.now += 2_500;

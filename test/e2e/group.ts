@@ -364,6 +364,13 @@ export function podAt({ pods }: Pick<GroupState, "pods">, index: number): PodSta
   return pod;
 }
 
+/** The first Pod of a replicatedJob. */
+export function podOf({ pods }: Pick<GroupState, "pods">, stage: string): PodState {
+  const pod = pods.find((each) => each.stage === stage);
+  if (pod === undefined) throw new Error(`there is no Pod of ${stage} among ${pods.length}`);
+  return pod;
+}
+
 export function uids({ pods }: Pick<GroupState, "pods">): readonly string[] {
   return pods.map(({ uid }) => uid);
 }
