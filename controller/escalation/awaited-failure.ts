@@ -1,5 +1,6 @@
-// A crash that a rule of failurePolicy makes final may be reported after the crashes that it caused: each kubelet reports
-// on its own. Once the epoch is deprecated every worker is stopped, and its own crash can no longer be told. Pure.
+// A crash that a rule of failurePolicy makes final may be reported after the crashes that it caused: each kubelet
+// reports on its own. Once the epoch is deprecated every worker is stopped, and its own crash can no longer be told.
+// Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "../group/epochs.ts";
 import { isProof } from "../group/evidence.ts";

@@ -77,7 +77,7 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
     ];
   }, 600_000);
 
-  test("over 40 failures the wrong Pod is blamed at most twice, and where none is, the right one is a candidate", () => {
+  test("over 40 failures the wrong Pod is blamed at most twice, or else the right one is a candidate", () => {
     const records = groups.flatMap(({ code, last }) => last.history.map(({ cause }) => ({ code, cause })));
     expect(records).toHaveLength(groups.length * FAILURES);
     const known = records.flatMap(({ code, cause }) => (cause.pod === undefined ? [] : [{ code, pod: cause.pod }]));
