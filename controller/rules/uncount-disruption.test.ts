@@ -27,6 +27,16 @@ describe("uncount-disruption", () => {
     expect(comeBack(scene).status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
   });
 
+  it.each([
+    ["the Pod on the unreachable node has reported its own failure", A, false],
+    ["every node seems to be unreachable: the control plane was cut off", B, true],
+  ])("counts the restart if %s", (_, failed, braked) => {
+    const unreachable = new Map([["node-1", {}]]);
+    const scene = runningScene(withMaxRestarts(3), { ...HEALTHY_CLUSTER, unreachable, braked });
+    scene.pod(A, { node: "node-1" }).fails(failed, "a").settle();
+    expect(scene.status.history).toMatchObject([{ counted: true }]);
+  });
+
   it("does not count a restart if a Pod was replaced while no controller watched: it was most likely disrupted", () => {
     const scene = runningScene().forgetPod(A).restartController().settle().at(2, B).settle();
     expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: B }, counted: true }]);

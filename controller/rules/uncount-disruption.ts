@@ -29,11 +29,14 @@ function isDisrupted({ losses }: Group, { fromEpoch }: RestartRecord): boolean {
   return [...losses.values()].some(({ epoch, counted }) => epoch === fromEpoch && !counted);
 }
 
-/** A Pod that has not come back is on a node that is lost. It may be back, with the Pod, before the Pod is evicted. */
-function isNodeLost({ members, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
-  if (surroundings.unreachable.size === 0) return false;
-  return [...members.values()].some((member) => {
-    const isLeft = member.state === "live" || member.state === "ending";
+/**
+ * A Pod that has not come back is on a node that is lost. It may be back, with the Pod, before the Pod is evicted. A
+ * Pod whose failure was reported is not lost, and if every node seems to be, it is the control plane that was cut off.
+ */
+function isNodeLost({ members, losses, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
+  if (surroundings.unreachable.size === 0 || surroundings.braked) return false;
+  return [...members].some(([uid, member]) => {
+    const isLeft = (member.state === "live" || member.state === "ending") && !losses.has(uid);
     return isLeft && epochOf(member) === fromEpoch && surroundings.unreachable.has(member.pod.node ?? "");
   });
 }
