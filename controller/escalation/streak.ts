@@ -24,6 +24,18 @@ export function streakWith(
   return { ...after, slot, failures: before?.slot === slot ? (before.failures ?? 0) + 1 : 1 };
 }
 
+/** The streak without the restart that the newest record is about. */
+export function streakBefore({ history }: Pick<InPlaceRestartStatus, "history">, progressAfter: number) {
+  const at = Date.parse(history.at(-1)?.failureSeen ?? "");
+  return streakWith({ history: history.slice(0, -1) }, "no-failure", at, progressAfter);
+}
+
+/** Whether the newest restart was taken for a failure, even if a rule of the user does not count it. */
+export function isInStreak(status: Pick<InPlaceRestartStatus, "history">, progressAfter: number): boolean {
+  const restarts = status.history.at(-1)?.streak?.restarts ?? 0;
+  return restarts > (streakBefore(status, progressAfter)?.restarts ?? 0);
+}
+
 /** Whether the run that this restart led to lasted long enough to count as progress. */
 function hasProgressed({ allRunning, synced }: RestartRecord, at: number, progressAfter: number): boolean {
   const began = allRunning ?? synced;

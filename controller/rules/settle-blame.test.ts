@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import type { ContainerState } from "../../src/api/pod.ts";
 import { A, arrive, B, comeBack, fail, withMaxRestarts } from "../testing/restarts.ts";
-import { DELETED, DISRUPTED, runningScene, Scene } from "../testing/scene.ts";
+import {
+  DELETED,
+  DISRUPTED,
+  DRIVER,
+  driverScene,
+  FIRST,
+  failureRule,
+  runningScene,
+  Scene,
+  SECOND,
+} from "../testing/scene.ts";
 
 const C = "workers-0/2";
 const D = "workers-0/3";
@@ -174,4 +184,76 @@ describe("settle-blame", () => {
     expect(scene.status.history).toMatchObject([{ action: "FailJobSet" }]);
     expect(scene.group.members.get(A)?.pod.deletion).toBeUndefined();
   });
+});
+
+describe("settle-blame, where a rule of the user does not count the failures of workers,", () => {
+  const EXEMPT = failureRule({ action: "RestartJobSetAndIgnoreMaxRestarts", targetReplicatedJobs: ["workers"] });
+  const rules = { failurePolicy: { maxRestarts: 0, restartStrategy: "Recreate", rules: [EXEMPT] } };
+
+  it("moves a worker that keeps failing, as if it were counted", () => {
+    const scene = runningScene(rules);
+    for (const _ of [1, 2]) comeBack(fail(scene, A).settle());
+    arrive(fail(scene, A).settle());
+    expect([scene.step(), scene.step()]).toMatchObject([
+      { status: { history: [{}, {}, { action: "RecreatePod", target: A, counted: false }] } },
+      { kind: "delete-pod", pod: { uid: A } },
+    ]);
+  });
+
+  it("blames the one that failed first, and counts nothing", () => {
+    const scene = ends(ends(runningScene(rules), B, 9).settle(), A, 1).settle();
+    arrive(scene).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+    expect(scene.status.history).toMatchObject([
+      { cause: { pod: A }, counted: false, streak: { slot: "train-workers-0/0", failures: 1 } },
+    ]);
+  });
+
+  it("counts nothing if it is not known which of them failed first", () => {
+    const scene = ends(ends(runningScene(rules), B, 1).settle(), A, 1).settle();
+    arrive(scene).settle();
+    expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 0 });
+    expect(scene.status.history).toMatchObject([
+      { cause: { candidates: [B, A] }, counted: false, streak: { restarts: 1, unexplained: 1 } },
+    ]);
+  });
+
+  it("counts the failure of another that came first, whichever was reported first", () => {
+    const scene = ends(driverScene(rules), FIRST, 9).settle();
+    expect(scene.status.history).toMatchObject([{ counted: false }]);
+    ends(scene, DRIVER, 1).settle();
+    arrive(scene, DRIVER, FIRST, SECOND).settle();
+    expect(scene.status).toMatchObject({ phase: "Failed", history: [{ cause: { pod: DRIVER } }] });
+  });
+
+  it.each([
+    ["a worker", FIRST, DRIVER, 0],
+    ["another Pod", DRIVER, FIRST, 1],
+  ])(
+    "goes by the first report, if it is that of %s and the first failure is not known",
+    (_, first, second, restarts) => {
+      const failurePolicy = { ...rules.failurePolicy, maxRestarts: 3 };
+      const scene = ends(ends(driverScene({ failurePolicy }), first, 1).settle(), second, 1).settle();
+      expect(arrive(scene, DRIVER, FIRST, SECOND).settle().status).toMatchObject({ syncedEpoch: 2, restarts });
+    },
+  );
+
+  it("takes a failure that a disruption caused out of the streak, and delays nothing", () => {
+    const scene = runningScene({ ...rules, annotations: { [ANNOTATION.escalateAfter]: "0" } });
+    for (const _ of [1, 2, 3]) comeBack(fail(scene, A).settle());
+    fail(scene, A).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({ streak: { restarts: 4 }, backoffUntil: expect.anything() });
+    scene.pod(B, { deletion: DELETED, conditions: [DISRUPTED] }).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({ counted: false, streak: { restarts: 3 } });
+    expect(scene.status.history.at(-1)).not.toHaveProperty("backoffUntil");
+  });
+});
+
+it("settle-blame takes a failure out of the streak whose exit code podFailurePolicy ignores", () => {
+  const ignored = { action: "Ignore", onExitCodes: { operator: "In", values: [42] } };
+  const scene = ends(driverScene({}, { podFailureRules: [ignored] }), DRIVER, 9).settle();
+  expect(scene.status.history).toMatchObject([{ streak: { failures: 1 }, counted: true }]);
+  arrive(ends(scene, FIRST, 1, { exitCode: 42 }).settle(), DRIVER, FIRST, SECOND).settle();
+  expect(scene.status).toMatchObject({ restarts: 0, history: [{ cause: { pod: FIRST }, counted: false }] });
+  expect(scene.status.history[0]).not.toHaveProperty("streak");
 });

@@ -4,7 +4,7 @@
 import { CANDIDATE_LIMIT, type RestartCause, type RestartRecord, type Streak } from "../../src/api/in-place-restart.ts";
 import { exemptionOf } from "../escalation/exemption.ts";
 import { planRecovery } from "../escalation/plan.ts";
-import { type Attribution, streakWith } from "../escalation/streak.ts";
+import { type Attribution, isInStreak, streakBefore, streakWith } from "../escalation/streak.ts";
 import { findCandidates, findCulprit, findRequested, isRequest } from "../group/culprit.ts";
 import { findSuspects, type Suspect } from "../group/suspects.ts";
 import { describeCause, describeLastWords, openRecord } from "../status/history.ts";
@@ -13,9 +13,9 @@ import { isAlone, isFailure } from "./end-epoch.ts";
 import { type Context, restartNotice, type Step } from "./rule.ts";
 
 export function settleBlame(context: Context): Step | undefined {
-  const { group, status, now, rule } = context;
+  const { group, status, now } = context;
   const record = openRecord(status);
-  if (record === undefined || !isProvisional(record, rule) || isAlone(group)) return undefined;
+  if (record === undefined || !isProvisional(context, record) || isAlone(group)) return undefined;
   const isBack = isEveryPodBack(context);
   // A code of the recreate class is certain at once.
   if (!isBack && ![...group.firstLosses.values()].some(isRequest)) return undefined;
@@ -28,10 +28,11 @@ export function settleBlame(context: Context): Step | undefined {
 }
 
 /** Whether the record still has the blame that end-epoch gave it. Once every Pod was back, it is final. */
-function isProvisional({ action, counted, cause, allRestarted, ...record }: RestartRecord, rule: string): boolean {
-  return (
-    counted && action === "RestartInPlace" && record.rule !== rule && allRestarted === undefined && isFailure(cause)
-  );
+function isProvisional({ status, policy, rule }: Context, record: RestartRecord): boolean {
+  const { action, counted, cause, allRestarted } = record;
+  if (action !== "RestartInPlace" || record.rule === rule || allRestarted !== undefined) return false;
+  // A disruption has taken the failure out of the streak. A rule of the user that does not count it has not.
+  return isFailure(cause) && (counted || isInStreak(status, policy.progressAfter));
 }
 
 function judge(
@@ -42,21 +43,36 @@ function judge(
 ): Step | undefined {
   const cause = culprit?.cause ?? unexplained(record.cause, suspects);
   const exemption = culprit === undefined ? undefined : exemptionOf(context.group, context.jobSet, culprit.uid);
-  const counted = exemption === undefined;
-  const streak = streakAfter(context, record, attributionOf(culprit, exemption?.ignored === true));
+  const counted = culprit === undefined ? isUnexplainedCounted(context, record, suspects) : exemption === undefined;
+  const isIgnored = exemption?.ignored === true;
+  const streak = streakAfter(context, record, attributionOf(culprit, isIgnored));
   const { why, ...plan } = planRecovery(context, culprit, suspects, streak, counted);
   const { action } = plan;
-  if (counted && action === "RestartInPlace" && isSame(cause, record.cause)) return undefined;
+  if (counted === record.counted && action === "RestartInPlace" && isSame(cause, record.cause)) return undefined;
+  const { streak: _, backoffUntil, ...rest } = record;
   const settled = {
-    ...record,
+    ...rest,
     ...plan,
     cause,
     ...(streak === undefined ? {} : { streak }),
+    ...(isIgnored || backoffUntil === undefined ? {} : { backoffUntil }),
     // JobSet counts its own recreations.
     counted: counted && action !== "RecreateJobSet",
   };
   const note = `${describeCause(cause)}${why}${describeLastWords(cause)}`;
   return withSettled(context, settled, action === "RestartInPlace" ? [] : [restartNotice(action, note)]);
+}
+
+/** If it is not known who failed first, and a rule exempts only some of them, the first report decides. */
+function isUnexplainedCounted(
+  { group, jobSet }: Context,
+  { counted }: RestartRecord,
+  suspects: readonly Suspect[],
+): boolean {
+  const candidates = findCandidates(suspects);
+  const exempted = candidates.filter(({ uid }) => exemptionOf(group, jobSet, uid) !== undefined);
+  if (exempted.length === 0) return candidates.length > 0 || counted;
+  return exempted.length < candidates.length && counted;
 }
 
 function attributionOf(culprit: Suspect | undefined, isIgnored: boolean): Attribution {
@@ -67,7 +83,7 @@ function attributionOf(culprit: Suspect | undefined, isIgnored: boolean): Attrib
 /** A Pod was deleted, and others failed because of it: no worker is to blame, and there is nothing to wait for. */
 function excuse(context: Context, record: RestartRecord, cause: RestartCause): Step {
   const { streak: _, backoffUntil: __, ...rest } = record;
-  const streak = streakAfter(context, record, "no-failure");
+  const streak = streakBefore(context.status, context.policy.progressAfter);
   return withSettled(context, { ...rest, cause, ...(streak === undefined ? {} : { streak }) }, []);
 }
 

@@ -62,6 +62,16 @@ describe("uncount-disruption", () => {
     expect(scene.status.history.at(-1)).toMatchObject({ counted: false, streak: { restarts: 3 } });
   });
 
+  it("does not revive a streak that progress has ended", () => {
+    const scene = failAndRecover(failAndRecover(runningScene(), A), A);
+    scene.now += scene.policy.progressAfter;
+    fail(scene, A).settle();
+    expect(scene.status.history.at(-1)?.streak).toMatchObject({ failures: 1 });
+    scene.pod(B, EVICTED).settle();
+    expect(scene.status.history.at(-1)).toMatchObject({ counted: false });
+    expect(scene.status.history.at(-1)).not.toHaveProperty("streak");
+  });
+
   it("leaves the count of a recreated Job to JobSet, in whatever order Pods and Job are seen to go", () => {
     const scene = runningScene().pod(A, { deletion: DELETED }).pod(B, { deletion: DELETED }).settle();
     scene.job("workers-0", { deletionTimestamp: DELETED.timestamp }).settle();

@@ -1,6 +1,7 @@
 // A restart that turns out to be caused by a disruption, or by JobSet recreating a Job. Pure.
 import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart.ts";
 import { uncountRuleFailures } from "../escalation/rule-failures.ts";
+import { isInStreak, streakBefore } from "../escalation/streak.ts";
 import { isReplacement } from "../group/blame.ts";
 import { epochOf } from "../group/epochs.ts";
 import type { Group } from "../group/group.ts";
@@ -12,17 +13,22 @@ import type { Context, Status, Step } from "./rule.ts";
  * Such a restart does not count towards the budget, even if another Pod failed first. It does not lengthen the streak
  * either, and there is no back-off for it.
  */
-export function uncountDisruption({ group, status }: Context): Step | undefined {
+export function uncountDisruption({ group, status, policy }: Context): Step | undefined {
   const record = openRecord(status);
-  if (record?.counted !== true) return undefined;
+  if (record === undefined || !isFailure(record, status, policy.progressAfter)) return undefined;
   if (!isDisrupted(group, record) && !isNodeLost(group, record) && !wasPodReplaced(group, record, status))
     return undefined;
   const { streak: _, backoffUntil: __, ...rest } = record;
-  const before = status.history.at(-2)?.streak;
+  const before = streakBefore(status, policy.progressAfter);
   const uncounted = { ...rest, counted: false, ...(before === undefined ? {} : { streak: before }) };
   const { history } = status;
   const recounted = uncountRuleFailures(status, record.fromEpoch);
   return { status: { ...recounted, history: [...history.slice(0, -1), uncounted] }, notices: [] };
+}
+
+/** Also one that a rule of the user does not count. A recreation ends every Pod itself. */
+function isFailure({ counted, action }: RestartRecord, status: Status, progressAfter: number): boolean {
+  return counted || (action !== "RecreateJobSet" && isInStreak(status, progressAfter));
 }
 
 function isDisrupted({ losses }: Group, { fromEpoch }: RestartRecord): boolean {
