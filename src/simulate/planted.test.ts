@@ -1,0 +1,188 @@
+// Shows that the simulator finds what it is there to find: each promise is broken on purpose in the controller's own
+// rules, and the run must end with the breach that names the promise.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { RULES } from "../../controller/rules/chain.ts";
+import type { Context, Rule, Step } from "../../controller/rules/rule.ts";
+import { failOverBudget } from "../../controller/rules/spend-budget.ts";
+import { openRecord } from "../../controller/status/history.ts";
+import type { RestartRecord } from "../api/in-place-restart.ts";
+import type { FailureRule } from "../api/jobset.ts";
+import type { FaultKind } from "./faults/catalog.ts";
+import type { PolicyShape } from "./policies.ts";
+import type { JobSetShape } from "./shape.ts";
+import { simulate } from "./simulate.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Every group runs by then. */
+const SETTLED_MS = 20_000;
+const SEEDS = Array.from({ length: 20 }, (_, seed) => seed);
+
+interface Setting {
+  readonly faults: readonly FaultKind[];
+  /** Milliseconds between two faults. */
+  readonly apart?: number;
+  readonly maxRestarts?: number;
+  readonly policies?: PolicyShape;
+}
+
+/** The breaches of runs in which the faults strike one after the other. */
+function breachesOf({ faults, apart = 60_000, maxRestarts = 1_000, policies }: Setting): readonly string[] {
+  const stage = (name: string, parallelism: number) => ({ name, replicas: 1, parallelism, dependsOn: [] });
+  const stages = [stage("driver", 1), stage("workers", 3)];
+  const shape: JobSetShape = { stages, inOrder: false, maxRestarts, escalateAfter: 1 };
+  return SEEDS.flatMap((seed) => {
+    const at = (index: number) => SETTLED_MS + index * apart + ((seed * 37) % 1_000);
+    return simulate({
+      seed,
+      shape: policies === undefined ? shape : { ...shape, policies },
+      faults: faults.map((kind, index) => ({ kind, at: at(index) })),
+    }).breaches;
+  });
+}
+
+/** Replaces what a rule of the chain does. */
+function plant(name: string, apply: (context: Context, original: Rule["apply"]) => Step | undefined): void {
+  const rule = RULES.find((each) => each.name === name);
+  if (rule === undefined) throw new Error(`there is no rule ${name}`);
+  const original = rule.apply;
+  vi.spyOn(rule, "apply").mockImplementation((context) => apply(context, original));
+}
+
+function remove(...names: readonly string[]): void {
+  for (const name of names) plant(name, () => undefined);
+}
+
+/** Changes the newest record of every step that the rule takes. */
+function changeRecord(name: string, change: (record: RestartRecord, context: Context) => RestartRecord): void {
+  plant(name, (context, original) => {
+    const step = original(context);
+    const record = step?.status.history.at(-1);
+    if (step === undefined || record === undefined) return step;
+    return { ...step, status: { ...step.status, history: step.status.history.with(-1, change(record, context)) } };
+  });
+}
+
+function ruleFor(action: FailureRule["action"], stage: string): FailureRule {
+  const everything = { onJobFailureReasons: [], onJobFailureMessagePatterns: [] };
+  return { name: "own", action, targetReplicatedJobs: [stage], ...everything };
+}
+
+const BY_DRIVER: PolicyShape = { successPolicy: { operator: "All", targetReplicatedJobs: ["driver"] } };
+/** The driver is most likely among those that finish. JobSet takes seconds to complete. */
+const PEER_CRASHES: Setting = {
+  faults: ["finish-worker", "finish-worker", "finish-worker", "kill-worker"],
+  apart: 600,
+};
+const EXEMPT: PolicyShape = { rules: [ruleFor("RestartJobSetAndIgnoreMaxRestarts", "workers")] };
+const FINAL: PolicyShape = { rules: [ruleFor("FailJobSet", "workers")], backoffLimits: { workers: 0 } };
+
+/** Nothing has ended when the epoch does: neither the workers of a deleted Pod, nor those of a suspended JobSet. */
+const IN_VAIN = /^epoch \d+ ended (although nothing ended in it|while)/;
+
+const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
+  [
+    "a suspension ends the epoch while its Pods save their work",
+    { faults: ["suspend"] },
+    () =>
+      plant("close-when-suspended", ({ jobSet, status }) => {
+        if (!jobSet.suspended) return undefined;
+        return { status: { ...status, deprecatedEpoch: status.syncedEpoch }, notices: [] };
+      }),
+    IN_VAIN,
+  ],
+  [
+    "a drain ends the epoch while its worker saves its work",
+    { faults: ["evict-pod"] },
+    () =>
+      plant("end-epoch", (context, original) => {
+        const { group, status } = context;
+        if (group.ending.size === 0) return original(context);
+        return { status: { ...status, deprecatedEpoch: status.syncedEpoch }, notices: [] };
+      }),
+    IN_VAIN,
+  ],
+  [
+    "the victims of a lost node fail the JobSet before its cause is known",
+    { faults: ["lose-node"], maxRestarts: 0 },
+    () =>
+      plant("enforce-budget", ({ jobSet, status, now }) => {
+        return openRecord(status)?.counted === true ? failOverBudget(jobSet, status, "", now) : undefined;
+      }),
+    /^the JobSet failed because of a disruption in epoch \d+$/,
+  ],
+  [
+    "a disruption counts as a failure",
+    { faults: ["evict-pod"] },
+    () => {
+      remove("uncount-disruption");
+      changeRecord("end-epoch", (record) => ({ ...record, counted: true }));
+    },
+    /^1 restarts counted for 0 failures$/,
+  ],
+  [
+    "peers of a driver that has succeeded restart the group",
+    { ...PEER_CRASHES, policies: BY_DRIVER },
+    () => remove("rest-on-success", "hold-for-success"),
+    /^restarted after the targets had succeeded$/,
+  ],
+  [
+    "peers of a driver that has succeeded fail the JobSet",
+    { ...PEER_CRASHES, policies: BY_DRIVER, maxRestarts: 0 },
+    () => remove("rest-on-success", "hold-for-success"),
+    /^failed the JobSet after the targets had succeeded$/,
+  ],
+  [
+    "a failure that a rule makes final restarts the group",
+    { faults: ["kill-worker"], policies: FINAL },
+    () => remove("fail-on-failure-rule"),
+    /^restarted after the failure of train-workers-\S+, which rule own makes final$/,
+  ],
+  [
+    "a failure that a rule exempts is counted",
+    { faults: ["kill-worker"], policies: EXEMPT },
+    () => {
+      remove("settle-blame");
+      changeRecord("end-epoch", (record) => ({ ...record, counted: true }));
+    },
+    /^counted the failure of train-workers-\S+, which rule own exempts$/,
+  ],
+  [
+    "the ladder moves the Pod whose failure was reported first",
+    { faults: ["crash-together", "crash-together"] },
+    () => {
+      remove("settle-blame");
+      changeRecord("end-epoch", (record, { group }) => {
+        const [target] = [...group.losses.keys()];
+        return target === undefined ? record : { ...record, action: "RecreatePod", target };
+      });
+    },
+    /^pod-\d+ was moved, although pod-\d+ failed first in epoch \d+$/,
+  ],
+  [
+    "the barrier lifts before every Pod is back",
+    { faults: ["kill-worker"] },
+    () =>
+      plant("lift-barrier", ({ status }) => {
+        if (status.deprecatedEpoch < status.syncedEpoch) return undefined;
+        return { status: { ...status, syncedEpoch: status.syncedEpoch + 1 }, notices: [] };
+      }),
+    /^worker of train-\S+ started in epoch \d+ (before slot|while)/,
+  ],
+  [
+    "a restart is never completed",
+    { faults: ["kill-worker"] },
+    () => plant("hold-barrier", ({ status }) => (status.syncedEpoch > 0 ? { status, notices: [] } : undefined)),
+    /^the group did not come back: between two epochs$/,
+  ],
+];
+
+describe("the simulator finds", () => {
+  it.each(PLANTS)("that %s", (_, setting, sabotage, breach) => {
+    expect(breachesOf(setting).filter((each) => breach.test(each))).toEqual([]);
+    sabotage();
+    expect(breachesOf(setting).filter((each) => breach.test(each))).not.toEqual([]);
+  });
+});
