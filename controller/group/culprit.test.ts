@@ -49,6 +49,7 @@ describe("of the Pods that failed in one epoch", () => {
     ["they ended in the same second with the same code", ["a n1 10 exit 1", "b n1 10 exit 1", "c n2 10 exit 1"]],
     ["one ended a second earlier, but on another node", ["a n1 10 exit 1", "b n2 11 exit 1"]],
     ["the times are unknown", ["a n1 - exit 1", "b n1 10 exit 1"]],
+    ["it is not known how one of them ended", ["a n1 - exit -", "b n2 10 exit 137", "c n2 10 exit 1"]],
     ["two were killed", ["a n1 10 exit 137", "b n2 10 exit 137", "c n2 10 exit 1"]],
     ["two codes differ, and neither is 1", ["a n1 10 exit 3", "b n2 10 exit 7"]],
     ["one was aborted, as NCCL aborts healthy ranks,", ["a n1 10 exit 134", "b n2 10 exit 1", "c n3 10 exit 1"]],

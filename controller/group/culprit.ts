@@ -9,13 +9,10 @@ import type { Suspect } from "./suspects.ts";
 export function findCulprit(suspects: readonly Suspect[]): Suspect | undefined {
   if (suspects.some(isRequest)) return findRequested(suspects);
   const first = firstSuspects(suspects);
+  // What no report has shown may have ended in any way.
+  if (first.length === 1 || first.some(({ cause }) => cause.exitCode === undefined)) return only(first);
   const odd = findOdd(suspects);
-  return (
-    only(first) ??
-    only(first.filter(isOutOfMemory)) ??
-    only(first.filter(isCrash)) ??
-    first.find((suspect) => suspect === odd)
-  );
+  return only(first.filter(isOutOfMemory)) ?? only(first.filter(isCrash)) ?? first.find((suspect) => suspect === odd);
 }
 
 /** The one Pod whose exit code requests a new Pod. */

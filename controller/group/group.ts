@@ -134,6 +134,8 @@ export interface Group {
   tick: number;
   /** The event that showed the last sync. Runs known by then may belong to earlier epochs: their end proves nothing. */
   baseline: number;
+  /** The event that showed that the epoch was deprecated. A Pod that was back by then had not been told to restart. */
+  deprecationSeenAt: number;
   /** The latest epoch that this process has seen running. It may have missed failures of any other epoch. */
   watchedEpoch: number;
   /** Whether the JobSet was suspended at any time since the last sync. */
@@ -161,6 +163,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     objectChangedAt: 0,
     tick: 0,
     baseline: 0,
+    deprecationSeenAt: 0,
     watchedEpoch: 0,
     suspensionSeen: false,
   };

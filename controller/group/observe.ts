@@ -101,6 +101,7 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   group.object = object;
   if (object?.resourceVersion !== before?.resourceVersion) group.objectChangedAt = now;
   if (object?.status !== undefined && epochRuns(object.status)) group.watchedEpoch = object.status.syncedEpoch;
+  if (object?.status?.deprecatedEpoch !== before?.status?.deprecatedEpoch) group.deprecationSeenAt = group.tick;
   const synced = object?.status?.syncedEpoch;
   const syncedBefore = before?.status?.syncedEpoch;
   // The first event of an object does not show how long its epoch has been running. Only a change starts a new one.

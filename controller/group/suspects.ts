@@ -1,5 +1,6 @@
 // The Pods that may have ended an epoch: those that failed by themselves, and not because the group restarted. Pure.
 import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place-restart.ts";
+import { isReplacement } from "./blame.ts";
 import { epochOf } from "./epochs.ts";
 import { isFresh, isProof } from "./evidence.ts";
 import type { Group, Loss, Member } from "./group.ts";
@@ -32,10 +33,11 @@ export function findSuspects(
   const proven = losses.filter(([, loss]) => isProof(group, loss, status, now));
   const [deleted] = proven.filter(([, { cause }]) => cause.reason === "PodDeleted").map(toSuspect);
   const failed = proven.filter(([, { cause }]) => cause.reason !== "PodDeleted").map(toSuspect);
-  const { pod } = record.cause;
-  const seenFirst = failed.some(({ cause }) => cause.pod === pod) ? undefined : restartedSuspect(group, record);
+  const unseen = restartedEarly(group, status, record);
+  const known = [...unseen, ...failed];
+  const seenFirst = known.some(({ cause }) => cause.pod === record.cause.pod) ? undefined : namedSuspect(group, record);
   return {
-    suspects: seenFirst === undefined ? failed : [seenFirst, ...failed],
+    suspects: seenFirst === undefined ? known : [seenFirst, ...known],
     ...(deleted === undefined ? {} : { deleted }),
     // A run that was over when this process first saw it may have failed in this epoch, or in an earlier one.
     isComplete:
@@ -70,8 +72,25 @@ function toSuspect([uid, loss]: readonly [string, Loss]): Suspect {
   return { uid, cause, requestedAction, stage, job, slot, ...(termination === undefined ? {} : { termination }) };
 }
 
+/** Pods that were back before the group was told to restart: something in them failed, and no report has shown it. */
+function restartedEarly(
+  { members, firstLosses, deprecationSeenAt }: Group,
+  { heldStages }: InPlaceRestartStatus,
+  { fromEpoch, deprecated = "" }: RestartRecord,
+): readonly Suspect[] {
+  return [...members.values()]
+    .filter((member) => {
+      const { pod, state, publishedAt, epochSince } = member;
+      if (state !== "live" || epochOf(member) !== fromEpoch + 1 || heldStages.includes(pod.replicatedJob)) return false;
+      // The event alone does not show it: the order was given before the watch showed it.
+      const isEarly = publishedAt < deprecationSeenAt && epochSince <= Date.parse(deprecated);
+      return isEarly && firstLosses.get(pod.uid)?.epoch !== fromEpoch && !isReplacement(member);
+    })
+    .map((member) => suspectOf(member, { reason: "PodRestarted", pod: member.pod.name }));
+}
+
 /** The Pod that the record names although no loss shows its failure: it had reached the next epoch by itself. */
-function restartedSuspect({ members }: Group, { cause }: RestartRecord): Suspect | undefined {
+function namedSuspect({ members }: Group, { cause }: RestartRecord): Suspect | undefined {
   const member = [...members.values()].find(({ pod }) => pod.name === cause.pod);
   return member === undefined ? undefined : suspectOf(member, cause);
 }

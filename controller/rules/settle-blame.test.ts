@@ -147,8 +147,21 @@ describe("settle-blame", () => {
     ends(scene, C, 3);
     scene.restartController().settle();
     expect(scene.epochs).toBe("0/1");
-    ends(scene, A, 3, { exitCode: 3 }).settle();
+    ends(scene, A, 3, { exitCode: 3 }).settle().at(2, A);
     expect(causeOf(scene)).toMatchObject({ candidates: [A] });
+  });
+
+  it("suspects a Pod that had restarted before the group was told to, although no report showed its exit", () => {
+    const successPolicy = { operator: "All", targetReplicatedJobs: ["driver"] } as const;
+    const scene = ends(driverScene({ successPolicy }), FIRST, 1).settle();
+    expect(scene.epochs).toBe("0/1");
+    scene.now += 400;
+    scene.at(2, DRIVER).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { pod: FIRST } }]);
+    scene.now += 1_000;
+    arrive(scene, FIRST, SECOND).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { candidates: [FIRST, DRIVER] }, counted: true }]);
+    expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
   });
 
   it("blames the deletion of a Pod, and no worker, if others fail because of it", () => {

@@ -21,6 +21,9 @@ export interface ControlledCluster {
 /** Runs when the request reaches the server. */
 export type AtServer = () => "done" | Refusal;
 
+/** The JobSet fails by a rule of its own failurePolicy. */
+const BY_RULE = "FailJobSetFailurePolicyAction";
+
 type Status = NonNullable<StoredObject["status"]>;
 
 /** `tell` adds a line to the timeline. */
@@ -30,8 +33,10 @@ export function simulatedWrites(
 ): Writes<AtServer> {
   const { api, judge } = world;
   const store = (after: StoredObject): "done" => {
-    judge.objectWritten(api.get("object", JOB_SET), after);
-    policies.objectWritten(api.get("object", JOB_SET), after);
+    const before = api.get("object", JOB_SET);
+    judge.objectWritten(before, after);
+    policies.objectWritten(before, after);
+    if ((before?.status?.syncedEpoch ?? 0) === 0) world.failures.beginAnew();
     api.set("object", JOB_SET, after);
     return "done";
   };
@@ -65,7 +70,8 @@ export function simulatedWrites(
         if (jobSet.resourceVersion !== seen.resourceVersion) return "conflict";
         tell(`fails the JobSet: ${message}`);
         policies.jobSetFailed(reason);
-        judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
+        // Without reprise too, a rule is applied to a victim of a disruption.
+        if (reason !== BY_RULE) judge.jobSetFailed(jobSet.uid, api.get("object", JOB_SET)?.status?.syncedEpoch ?? 0);
         api.set("jobSet", JOB_SET, { ...jobSet, outcome: "Failed", resourceVersion: api.nextVersion() });
         return "done";
       },

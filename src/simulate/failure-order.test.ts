@@ -34,6 +34,14 @@ describe("the order of failures", () => {
     expect(failures.breaches).toEqual([]);
   });
 
+  it("forgets earlier failures when epochs begin anew", () => {
+    const failures = order();
+    failures.beginAnew();
+    failures.failed({ uid: "b", jobSetUid: "js", epoch: 2 });
+    failures.moved("b", "js", record({ pod: "b" }));
+    expect(failures.breaches).toEqual([]);
+  });
+
   it("accepts that all Pods that failed are moved if no Pod is blamed, and reports any other", () => {
     const failures = order();
     for (const uid of ["a", "b"]) failures.moved(uid, "js", record({ candidates: ["a", "b"] }));

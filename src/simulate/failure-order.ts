@@ -22,6 +22,11 @@ export class FailureOrder {
     return this.#breaches;
   }
 
+  /** Epochs are counted from the beginning again: the object was lost, and no Pod had an epoch. */
+  beginAnew(): void {
+    this.#failed.clear();
+  }
+
   failed({ uid, jobSetUid, epoch }: FailedPod): void {
     const key = keyOf(jobSetUid, epoch);
     this.#failed.set(key, [...(this.#failed.get(key) ?? []), uid]);

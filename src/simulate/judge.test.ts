@@ -126,6 +126,14 @@ describe("the judge of grace periods", () => {
     expect(each.breaches).toEqual(["the JobSet failed because of a disruption in epoch 2"]);
   });
 
+  it("does not excuse an epoch with a failure in one of the same number, before the object was lost", () => {
+    const each = running();
+    each.epochFailed("js", 2);
+    each.objectWritten(undefined, stored({ deprecatedEpoch: 0, syncedEpoch: 0 }));
+    endEpoch(each);
+    expect(each.breaches).toEqual(["epoch 2 ended although nothing ended in it"]);
+  });
+
   it("accepts an epoch that ends after a failure, or when the workers of a deleted Pod have ended", () => {
     const failed = running();
     failed.saveBegan("1", 0);

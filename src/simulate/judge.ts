@@ -149,6 +149,9 @@ export class Judge {
     const [old, status] = [before?.status, after.status];
     if (status === undefined) return;
     if (status.deprecatedEpoch > status.syncedEpoch) this.#breach("deprecatedEpoch is above syncedEpoch");
+    // Epochs are counted from the beginning again: the object was lost, and no Pod had an epoch.
+    if (old === undefined && status.syncedEpoch === 0)
+      for (const known of [this.#failed, this.#departed, this.#disrupted]) known.clear();
     if (old === undefined) return;
     if (status.syncedEpoch < old.syncedEpoch) this.#breach("syncedEpoch moved back");
     if (status.deprecatedEpoch < old.deprecatedEpoch) this.#breach("deprecatedEpoch moved back");

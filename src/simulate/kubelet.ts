@@ -39,6 +39,8 @@ export class PodOnNode {
   #restarts = 0;
   /** The kubelet waits for the gate, and neither reports nor ends containers meanwhile. */
   #atBarrier = false;
+  /** The epoch for which the barrier was lifted in this run: the worker runs, or is about to. */
+  #lifted: number | undefined;
   /** The epoch in the sandbox's shared memory, which survives a restart in place. */
   #kept: number | undefined;
   /** Runs when the gate ends. */
@@ -100,7 +102,7 @@ export class PodOnNode {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
     this.#fail();
-    if (this.#worker !== undefined) this.#noteFailure(this.#worker.epoch);
+    if (this.#lifted !== undefined) this.#noteFailure(this.#lifted);
     this.#stopAgent();
     this.#atRelist(() => this.#restartAll());
   }
@@ -154,6 +156,7 @@ export class PodOnNode {
     this.#exit = undefined;
     this.#incarnation += 1;
     this.#atBarrier = true;
+    this.#lifted = undefined;
     const { api } = this.#world;
     this.#agent = new AgentProcess(this.#world, {
       pod: this.#name,
@@ -174,6 +177,7 @@ export class PodOnNode {
       },
       lifted: (epoch) => {
         this.#kept = undefined;
+        this.#lifted = epoch;
         this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
         this.#startWorker(epoch, this.#incarnation);
         this.#leaveBarrier();

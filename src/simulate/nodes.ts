@@ -102,7 +102,8 @@ export class Nodes {
 
   /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
   powerOff(uid: string): void {
-    this.#world.judge.podDisrupted(uid);
+    // A Pod that a user has deleted is lost anyway.
+    if (this.#world.api.get("pod", uid)?.deletion === undefined) this.#world.judge.podDisrupted(uid);
     this.#onNodes.get(uid)?.vanish();
     this.#onNodes.delete(uid);
   }

@@ -47,12 +47,14 @@ function restarted(pod: string, change: Partial<RestartCause> = {}, counted = tr
   return stored({ deprecatedEpoch: 1, syncedEpoch: 2, restarts: counted ? 1 : 0, history: [record] });
 }
 
+const OPEN = { cause: { reason: "PodRestarted" }, action: "RestartInPlace", fromEpoch: 1, counted: true } as const;
+
 describe("the judge of success", () => {
   it("reports a restart, a count and a failure after the targets have succeeded", () => {
     const { judge, breaches, time } = judgeOf();
     judge.successSeen(true);
     time.now = 101;
-    judge.objectWritten(stored({}), stored({ deprecatedEpoch: 1 }));
+    judge.objectWritten(stored({}), stored({ deprecatedEpoch: 1, history: [OPEN] }));
     judge.objectWritten(stored({}), stored({ restarts: 1 }));
     judge.jobSetFailed("ReachedMaxRestarts");
     expect(breaches).toEqual([
@@ -62,10 +64,18 @@ describe("the judge of success", () => {
     ]);
   });
 
+  it("accepts that a suspension closes the epoch after the targets have succeeded", () => {
+    const { judge, breaches, time } = judgeOf();
+    judge.successSeen(true);
+    time.now = 101;
+    judge.objectWritten(stored({}), stored({ deprecatedEpoch: 1 }));
+    expect(breaches).toEqual([]);
+  });
+
   it("accepts them while no watch can have shown the success, or after JobSet has recreated the Jobs", () => {
     const { judge, breaches, time } = judgeOf();
     judge.successSeen(true);
-    judge.objectWritten(stored({}), stored({ deprecatedEpoch: 1 }));
+    judge.objectWritten(stored({}), stored({ deprecatedEpoch: 1, history: [OPEN] }));
     time.now = 1_000;
     time.isSteady = false;
     judge.jobSetFailed("ReachedMaxRestarts");

@@ -35,11 +35,13 @@ export class PolicyJudge {
   objectWritten(before: StoredObject | undefined, after: StoredObject): void {
     const [old, status] = [before?.status, after.status];
     if (old === undefined || status === undefined) return;
+    const last = status.history.at(-1);
     if (this.#mustRest()) {
-      if (status.deprecatedEpoch > old.deprecatedEpoch) this.#world.breach("restarted after the targets had succeeded");
+      // An epoch that a suspension closes has no record: its Pods are gone.
+      const isRestart = status.deprecatedEpoch > old.deprecatedEpoch && last !== undefined && last.synced === undefined;
+      if (isRestart) this.#world.breach("restarted after the targets had succeeded");
       if (status.restarts > old.restarts) this.#world.breach("counted a restart after the targets had succeeded");
     }
-    const last = status.history.at(-1);
     if (last === undefined || status.syncedEpoch === old.syncedEpoch) return;
     const rule = this.#ruleFor(last);
     if (rule?.action.endsWith("IgnoreMaxRestarts") === true && status.restarts > old.restarts)
