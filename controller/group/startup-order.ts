@@ -30,8 +30,13 @@ export function releasableStages(group: Group, { heldStages, syncedEpoch }: InPl
     const tally = group.stages.get(name);
     // The stage was removed, so there is nothing to hold.
     if (tally === undefined) return true;
-    return isComplete(tally, syncedEpoch) && everyPrerequisite(group, tally.stage, isMet);
+    return isComplete(tally, syncedEpoch) && !isEnding(group, name) && everyPrerequisite(group, tally.stage, isMet);
   });
+}
+
+/** A Pod whose Job is gone is in no count, and its worker would start beside that of its successor. */
+function isEnding({ ending, members }: Group, stage: string): boolean {
+  return [...ending].some((uid) => members.get(uid)?.pod.replicatedJob === stage);
 }
 
 /** Held stages that only wait for their own Pods. */
@@ -39,7 +44,7 @@ export function unfilledStages(group: Group, { heldStages, syncedEpoch }: InPlac
   return participants(group).filter(
     (tally) =>
       heldStages.includes(tally.stage.name) &&
-      !isComplete(tally, syncedEpoch) &&
+      (!isComplete(tally, syncedEpoch) || isEnding(group, tally.stage.name)) &&
       (tally.startedJobs > 0 || everyPrerequisite(group, tally.stage, isMet)),
   );
 }

@@ -42,6 +42,17 @@ describe("release-stages: a stage that starts later", () => {
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, heldStages: [], history: [] });
   });
 
+  it("waits until the Pods of a deleted Job are gone, so that no two workers of a slot start", () => {
+    const scene = driverRuns().job("workers-0").at(1, W0).settle().forgetJob("workers-0");
+    scene.job("workers-0", { uid: "again" });
+    const successors = [`${W0}#2`, `${W1}#2`];
+    const controller = { kind: "Job", name: "train-workers-0", uid: "again" };
+    for (const slot of successors) scene.pod(slot, { controller });
+    scene.at(1, ...successors).settle();
+    expect(scene.status.heldStages).toEqual(["workers"]);
+    expect(scene.forgetPod(W0).settle().status.heldStages).toEqual([]);
+  });
+
   it("makes a restart that is not counted if its Pods took the next epoch", () => {
     const scene = driverRuns().job("workers-0").at(2, W0).settle();
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, history: [{ cause: { pod: W0 }, counted: false }] });

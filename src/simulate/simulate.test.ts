@@ -94,8 +94,9 @@ describe("the protocol", () => {
   // ran; a stage stayed held because the sync was seen only after the workers it had started; the barrier was lifted
   // for Pods that JobSet was about to recreate (7776: after a failed Job), and beside the Pods of a deleted Job (225);
   // a group waited endlessly for a deleted Job (131); Pods whose gate gave up at the barrier caused restarts (861,
-  // 1480, 2061); a node that was lost during an outage failed the JobSet through its victims (3199).
-  it.each([103, 131, 202, 225, 587, 861, 983, 1320, 1480, 1489, 1623, 2061, 3199, 7776])(
+  // 1480, 2061); a node that was lost during an outage failed the JobSet through its victims (3199); a later stage
+  // started beside the Pods of a deleted Job (2001281).
+  it.each([103, 131, 202, 225, 587, 861, 983, 1320, 1480, 1489, 1623, 2061, 3199, 7776, 2_001_281])(
     "holds for seed %i, which once failed",
     (seed) => {
       expectGood(seed, playSeed(seed));
