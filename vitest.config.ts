@@ -3,7 +3,9 @@ import { defineConfig } from "vitest/config";
 import Sequencer from "./test/sequencer.ts";
 
 /** They compare the whole machine before and after a cluster, or need kubelets that are not busy. */
-const ALONE = ["test/e2e/cluster.test.ts", "test/e2e/user-rules.test.ts"];
+const ALONE = ["cluster", "failure-policy", "repeated-failures", "user-rules"].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
 
 const e2e = {
   globalSetup: "test/e2e/setup.ts",

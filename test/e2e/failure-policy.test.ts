@@ -102,8 +102,10 @@ describe.concurrent("any other code", () => {
     for (const { containers } of after.pods) {
       expect([containers["trainer"]?.restarts, containers["loader"]?.restarts]).toEqual([1, 1]);
     }
-    // A busy kubelet may not report the exit before the restart is over, so the code is not always known.
-    expect(after.history).toMatchObject([{ action: "RestartInPlace", cause: { pod: podAt(before, 0).name } }]);
+    expect(after.history).toMatchObject([{ action: "RestartInPlace" }]);
+    // A busy kubelet may not report how the other Pod ended. Then it is not known whether this one was the first.
+    const { candidates, pod } = after.history[0]?.cause ?? {};
+    expect(candidates ?? [pod]).toEqual([podAt(before, 0).name]);
     await group.delete();
   });
 
@@ -136,7 +138,8 @@ describe.concurrent("any other code", () => {
   });
 });
 
-describe.concurrent("a worker that always crashes", () => {
+// Not beside other groups: a busy kubelet does not report how each Pod ended, and then no Pod is moved alone.
+describe("a worker that always crashes", () => {
   test("climbs every rung of the ladder, and the history records each step", async () => {
     const group = await TrainingGroup.start(installation, "ladder", {
       stages: { workers: 2 },
