@@ -19,8 +19,8 @@ export class Cluster {
     const world = new World(seed);
     this.world = world;
     this.nodes = new Nodes(world, (pod) => {
-      if (pod !== undefined && pod.phase !== "Succeeded")
-        world.schedule.after(this.jobs.podLost(pod), () => this.jobSets.plan());
+      if (pod?.phase === "Succeeded") this.jobs.podSucceeded(pod);
+      else if (pod !== undefined) world.schedule.after(this.jobs.podLost(pod), () => this.jobSets.plan());
       this.jobSets.plan();
     });
     this.jobs = new JobController(world, this.nodes);

@@ -16,6 +16,8 @@ export class JobController {
   readonly #nodes: Nodes;
   /** By Job and index: how many Pods were lost, and when the next may be created. */
   readonly #losses = new Map<string, { readonly count: number; readonly retryAt: number }>();
+  /** Indexes that are done, by Job. A finalizer keeps a Pod until its Job has counted it. */
+  readonly #done = new Map<string, Set<number>>();
   #created = 0;
 
   constructor(world: World, nodes: Nodes) {
@@ -31,6 +33,12 @@ export class JobController {
     const resourceVersion = api.nextVersion();
     api.set("job", uid, { ...job, activeDeadlineSeconds: PAST_DEADLINE_SECONDS, resourceVersion });
     return true;
+  }
+
+  podSucceeded({ controller, completionIndex }: Pod): void {
+    if (controller === undefined || completionIndex === undefined) return;
+    const done = this.#done.get(controller.uid) ?? new Set();
+    this.#done.set(controller.uid, done.add(completionIndex));
   }
 
   /** Returns the delay before the Pod is replaced, in milliseconds. */
@@ -49,7 +57,7 @@ export class JobController {
       return;
     }
     const pods = api.list("pod").filter((pod) => pod.controller?.uid === known.uid);
-    const job = withPods({ ...known, suspended }, pods);
+    const job = withPods({ ...known, suspended }, pods, this.#done.get(known.uid) ?? new Set());
     const same = job.suspended === known.suspended && job.ready === known.ready && job.succeeded === known.succeeded;
     if (!same) api.set("job", job.uid, { ...job, resourceVersion: api.nextVersion() });
     if (suspended) {
@@ -96,12 +104,12 @@ function slotKey(pod: Pod): string {
   return `${pod.controller?.uid}/${pod.completionIndex}`;
 }
 
-function withPods(job: Job, pods: readonly Pod[]): Job {
+function withPods(job: Job, pods: readonly Pod[], counted: ReadonlySet<number>): Job {
   const done = pods
     .filter(({ phase }) => phase === "Succeeded")
     .flatMap(({ completionIndex }) => completionIndex ?? []);
   const known = job.completedIndexes.map(({ first }) => first);
-  const indexes = [...new Set([...known, ...done])].sort((a, b) => a - b);
+  const indexes = [...new Set([...known, ...counted, ...done])].sort((a, b) => a - b);
   const ready = pods.filter(({ conditions, phase }) => phase === "Running" && isTrue(conditions, "Ready")).length;
   return {
     ...job,

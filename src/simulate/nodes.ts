@@ -91,13 +91,15 @@ export class Nodes {
     const pod = api.get("pod", uid);
     this.#onNodes.get(uid)?.vanish();
     this.#onNodes.delete(uid);
-    if (pod !== undefined) {
-      const timestamp = pod.deletion?.timestamp ?? new Date(this.#world.clock).toISOString();
-      const deletion = { timestamp, graceSeconds: 0 };
-      const last = finalStatus === undefined ? pod : withStatus(pod, finalStatus);
-      api.delete("pod", uid, { ...last, deletion, resourceVersion: api.nextVersion() });
+    if (pod === undefined) {
+      this.#onGone(undefined);
+      return;
     }
-    this.#onGone(pod);
+    const timestamp = pod.deletion?.timestamp ?? new Date(this.#world.clock).toISOString();
+    const deletion = { timestamp, graceSeconds: 0 };
+    const last = finalStatus === undefined ? pod : withStatus(pod, finalStatus);
+    api.delete("pod", uid, { ...last, deletion, resourceVersion: api.nextVersion() });
+    this.#onGone(last);
   }
 
   /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
