@@ -50,6 +50,11 @@ describe("release-stages: a stage that starts later", () => {
     for (const slot of successors) scene.pod(slot, { controller });
     scene.at(1, ...successors).settle();
     expect(scene.status.heldStages).toEqual(["workers"]);
+    scene.now += 60_000;
+    expect(scene.settle().notices.at(-1)).toMatchObject({
+      reason: "StageStalled",
+      note: `waiting to start workers, 1 missing: ${W0} (its Job is gone and it still runs: delete it)`,
+    });
     expect(scene.forgetPod(W0).settle().status.heldStages).toEqual([]);
   });
 

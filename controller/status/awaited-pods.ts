@@ -18,15 +18,19 @@ interface Missing {
 
 /** For a group at its barrier: also the Pods that must terminate, or that a later stage has in an earlier epoch. */
 export function describeAwaited(group: Group, due: readonly StageTally[], epoch: number): string {
-  const slots = missingSlots(group, due, epoch);
-  const named = new Set(slots.map(({ what }) => what));
-  const others = [...ending(group), ...stragglers(group, due, epoch)].filter(({ what }) => !named.has(what));
-  return describe([...others, ...absentJobs(due), ...slots]);
+  return describeAll([...ending(group), ...stragglers(group, due, epoch)], group, due, epoch);
 }
 
 /** For example "2 missing: train-0-1-x (Unschedulable: 0/4 nodes are available), job train-1 index 3 (no Pod yet)". */
 export function describeMissing(group: Group, stages: readonly StageTally[], epoch: number): string {
-  return describe([...absentJobs(stages), ...missingSlots(group, stages, epoch)]);
+  const names = new Set(stages.map(({ stage }) => stage.name));
+  return describeAll(ending(group, names), group, stages, epoch);
+}
+
+function describeAll(others: readonly Missing[], group: Group, stages: readonly StageTally[], epoch: number): string {
+  const slots = missingSlots(group, stages, epoch);
+  const named = new Set(slots.map(({ what }) => what));
+  return describe([...others.filter(({ what }) => !named.has(what)), ...absentJobs(stages), ...slots]);
 }
 
 function describe(missing: readonly Missing[]): string {
@@ -38,10 +42,10 @@ function describe(missing: readonly Missing[]): string {
 }
 
 /** Deleting a Job may leave its Pods running, and then no controller deletes or replaces them. */
-function ending(group: Group): Missing[] {
+function ending(group: Group, stages?: ReadonlySet<string>): Missing[] {
   return [...group.ending].flatMap((uid) => {
     const pod = group.members.get(uid)?.pod;
-    if (pod === undefined) return [];
+    if (pod === undefined || stages?.has(pod.replicatedJob) === false) return [];
     const stays = group.jobs.has(pod.controller?.uid ?? "") ? "still runs, and its Job ends" : ORPHANED;
     return { what: pod.name, why: pod.deletion === undefined ? stays : terminating(pod) };
   });
