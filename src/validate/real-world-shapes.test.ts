@@ -152,7 +152,7 @@ const SHAPES: readonly Shape[] = [
           pod: { restartPolicy: "OnFailure" },
           containers: [container("pathways-worker")],
         }),
-    { budget: 0, warnings: ["pathways"] },
+    { budget: 0, warnings: ["retries", "pathways"] },
   ],
   [
     "Pathways with FailJob rules that name no container",
@@ -167,7 +167,11 @@ const SHAPES: readonly Shape[] = [
           containers: [container("workload")],
         })
         .replicatedJob("worker", { pods: 4, job: { backoffLimit: 16 }, containers: [container("pathways-worker")] }),
-    { budget: 3, down: { workload: "1-41,43-126,128-255" }, warnings: ["pod-failure-policy", "pathways"] },
+    {
+      budget: 3,
+      down: { workload: "1-41,43-126,128-255" },
+      warnings: ["retries", "pod-failure-policy", "pathways"],
+    },
   ],
   [
     "a Pathways job without any limit of retries",
@@ -227,12 +231,20 @@ const SHAPES: readonly Shape[] = [
     { budget: 6, warnings: ["active-deadline"] },
   ],
   [
-    "an OSU benchmark with a deadline for its Jobs",
+    "an OSU benchmark with a deadline for its Jobs, which spans their retries with and without reprise",
     () =>
       jobSet()
         .replicatedJob("l", { pods: 1, job: { activeDeadlineSeconds: 31_500_000, backoffLimit: 100 } })
         .replicatedJob("w", { pods: 1, job: { activeDeadlineSeconds: 31_500_000, backoffLimit: 100 } }),
-    { budget: 100, warnings: ["active-deadline"] },
+    { budget: 100 },
+  ],
+  [
+    "a training with a deadline for each Job that JobSet recreates",
+    () =>
+      jobSet()
+        .spec({ failurePolicy: { maxRestarts: 3 } })
+        .replicatedJob("workers", { pods: 4, job: { activeDeadlineSeconds: 86_400, backoffLimit: 0 } }),
+    { budget: 3, warnings: ["active-deadline"] },
   ],
   [
     "MPI with an SSH server as a sidecar",

@@ -1,7 +1,6 @@
 // All rules, in the order of `--explain` and docs/validation.md: first the user's own input, then what must be intact
 // after the last webhook has run.
 import type { Rule } from "./rule.ts";
-import { activeDeadline } from "./rules/active-deadline.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
 import { agentGate } from "./rules/agent-gate.ts";
@@ -74,7 +73,6 @@ export const RULES: readonly Rule[] = [
   ownRestartRules,
   podFailurePolicy,
   failureRules,
-  activeDeadline,
   failedIndexes,
   livenessProbe,
   gcsFuse,
