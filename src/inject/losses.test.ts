@@ -56,6 +56,12 @@ describe("retries that a group does not have", () => {
   it.each([
     ["the limits are equal", jobSet().replicatedJob("a", { pods: 2 }).replicatedJob("b", { pods: 2 })],
     ["the budget is larger than every limit", headAndWorker({ backoffLimit: 3 })],
+    [
+      "the Job with more retries has no replicas",
+      jobSet()
+        .replicatedJob("head", { job: { backoffLimit: 0 } })
+        .replicatedJob("idle", { replicas: 0 }),
+    ],
     ["the user chose the number", headAndWorker({ backoffLimit: 4 }).annotation(ANNOTATION.maxRestarts, "1")],
     [
       "JobSet counts the restarts itself",

@@ -4,8 +4,10 @@ import type { Finding } from "../api/admission.ts";
 import { type Budget, budgetText, isDerived, KUBERNETES_BACKOFF_LIMIT, survivedFailures } from "../api/budget.ts";
 import { type FailurePolicy, readFailurePolicy } from "../api/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
+import { listAt } from "../json/edit.ts";
 import { asCount } from "../json/fields.ts";
 import type { Json, JsonObject } from "../json/types.ts";
+import { withJobs } from "./budget.ts";
 import type { Participant } from "./participation.ts";
 import { findAgent } from "./parts/agent.ts";
 import { jobPath, podPath } from "./parts/template.ts";
@@ -13,7 +15,8 @@ import { jobPath, podPath } from "./parts/template.ts";
 /** One warning for each kind of loss. In a JobSet that is injected already, nothing is left to compare. */
 export function lossWarnings(spec: JsonObject, participants: readonly Participant[], budget: Budget): Finding[] {
   const failurePolicy = readFailurePolicy(spec["failurePolicy"]);
-  const plain = participants.filter(({ template }) => findAgent(template.podSpec) === undefined);
+  const jobs = withJobs(listAt(spec, "replicatedJobs"), participants);
+  const plain = jobs.filter(({ template }) => findAgent(template.podSpec) === undefined);
   return [...once(lostRetries(plain, failurePolicy, budget)), ...once(lostDeadlines(plain, failurePolicy))];
 }
 
