@@ -359,6 +359,11 @@ const SHAPES: readonly Shape[] = [
     "all-left-out",
   ],
   [
+    "a work queue that ends with the first Pod that finds it empty",
+    () => jobSet().replicatedJob("queue", { job: { completionMode: "NonIndexed", parallelism: 8 } }),
+    "all-left-out",
+  ],
+  [
     "a leader beside a work queue",
     () =>
       jobSet()
@@ -422,6 +427,31 @@ const SHAPES: readonly Shape[] = [
         containers: [container("train", { livenessProbe: { exec: { command: ["true"] } } })],
       }),
     { budget: 6, warnings: ["liveness-probe"] },
+  ],
+  [
+    "a server that saves its state in a preStop hook and takes long to start",
+    () =>
+      jobSet().replicatedJob("server", {
+        pods: 2,
+        containers: [
+          container("server", {
+            startupProbe: { httpGet: { path: "/health", port: 8000 } },
+            lifecycle: { preStop: { exec: { command: ["save"] } } },
+          }),
+        ],
+      }),
+    { budget: 6, warnings: ["liveness-probe", "pre-stop"] },
+  ],
+  [
+    "JobSet's example of RestartJob, whose other Jobs restart too",
+    () =>
+      leaderAndWorkers().spec({
+        failurePolicy: {
+          maxRestarts: 2,
+          rules: [{ action: "RestartJob", targetReplicatedJobs: ["workers"] }],
+        },
+      }),
+    { budget: 2, warnings: ["failure-rules"] },
   ],
   [
     "workers in a service mesh",

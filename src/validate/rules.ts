@@ -39,6 +39,7 @@ import { ownRestartRules } from "./rules/own-restart-rules.ts";
 import { gcsFuse, pathways, serviceMesh } from "./rules/partners.ts";
 import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
+import { preStop } from "./rules/pre-stop.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
 import { tokenPrivate } from "./rules/token-private.ts";
 import { unknownAnnotations } from "./rules/unknown-annotations.ts";
@@ -75,6 +76,7 @@ export const RULES: readonly Rule[] = [
   failureRules,
   failedIndexes,
   livenessProbe,
+  preStop,
   gcsFuse,
   pathways,
   serviceMesh,
