@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { at, create, policies, settings } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet, type ReplicatedJobParts } from "../../test/builders/jobset.ts";
 import { findingText, type SkipReason } from "../api/admission.ts";
-import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
+import { AGENT, ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { isObject, listAt, objectAt, textAt } from "../json/edit.ts";
-import type { JsonObject } from "../json/types.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { exitActions, FAILURE_CODES } from "../policy/exit-actions.ts";
 import { formatCodes } from "../policy/exit-codes.ts";
 import { preview } from "./preview.ts";
@@ -517,6 +517,23 @@ describe.each(injectable)("%s", (_what, builder, expected) => {
     expect(Object.fromEntries(containersOf(result).flatMap(finalCodes))).toEqual(expected.down ?? {});
   });
 
+  it("keeps its policies, and its own rules before the injected ones", () => {
+    const plain = builder().build();
+    for (const policy of ["failurePolicy", "successPolicy", "startupPolicy"]) {
+      expect(at(result, "spec", policy)).toEqual(at(plain, "spec", policy));
+    }
+    const ownRules = jobsOf(plain).map(podFailureRulesOf);
+    expect(jobsOf(result).map((job, index) => podFailureRulesOf(job).slice(0, ownRules[index]?.length))).toEqual(
+      ownRules,
+    );
+  });
+
+  it("gives the agent no share of a queue that has no quota for CPU and memory", () => {
+    const agents = containersOf(result).filter(({ name }) => name === AGENT.container);
+    expect(agents.length).toBeGreaterThan(0);
+    for (const agent of agents) expect(agent).not.toHaveProperty("resources");
+  });
+
   it("warns only where something is lost", () => {
     const { warnings } = previewOf(builder().build());
     for (const warning of warnings) {
@@ -539,6 +556,11 @@ describe.each(injectable)("%s", (_what, builder, expected) => {
 
 function jobsOf(object: JsonObject): JsonObject[] {
   return listAt(objectAt(object, "spec"), "replicatedJobs").filter(isObject);
+}
+
+function podFailureRulesOf(job: JsonObject): readonly Json[] {
+  const policy = at(job, "template", "spec", "podFailurePolicy");
+  return isObject(policy) ? listAt(policy, "rules") : [];
 }
 
 function containersOf(object: JsonObject): JsonObject[] {
