@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { create, injected, settings } from "../../test/builders/injection.ts";
-import { type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
+import { container, type JobSetBuilder, jobSet, type ReplicatedJobParts } from "../../test/builders/jobset.ts";
 import type { Finding } from "../api/admission.ts";
 import { ANNOTATION } from "../api/names.ts";
 import type { JsonObject } from "../json/types.ts";
@@ -74,6 +74,37 @@ describe("retries that a group does not have", () => {
   it("are not reported again by a second call of the webhook, or beside the warning about a budget of 0", () => {
     expect(found("retries", injected(create(headAndWorker({ backoffLimit: 4 }).build())))).toEqual([]);
     expect(found("retries", headAndWorker({ backoffLimit: 4 }).build(), "0")).toEqual([]);
+  });
+});
+
+describe("retries of initContainers and of containers that are no workers", () => {
+  it("have no limit, which is reported", () => {
+    const object = jobSet()
+      .spec({ failurePolicy: { maxRestarts: 1 } })
+      .annotation(ANNOTATION.workerContainers, "train")
+      .replicatedJob("workers", {
+        job: { backoffLimit: 2 },
+        initContainers: [container("fetch")],
+        containers: [container("train"), container("log")],
+      });
+    expect(found("endless-retries", object.build())).toEqual([
+      {
+        rule: "endless-retries",
+        path: `${JOB(0)}.template.spec.initContainers[0]`,
+        message:
+          "is retried without a limit; without reprise more than 5 failures fail the JobSet; " +
+          "bound the retries in its command, or set its restartPolicy to Never (and 1 more)",
+      },
+    ]);
+  });
+
+  it.each<[string, ReplicatedJobParts]>([
+    ["the Pod says Never", { pod: { restartPolicy: "Never" }, initContainers: [container("fetch")] }],
+    ["a sidecar says Always", { initContainers: [container("proxy", { restartPolicy: "Always" })] }],
+    ["the container says Never", { initContainers: [container("fetch", { restartPolicy: "Never" })] }],
+    ["there are only workers", {}],
+  ])("are as before where %s", (_what, parts) => {
+    expect(found("endless-retries", jobSet().replicatedJob("workers", parts).build())).toEqual([]);
   });
 });
 

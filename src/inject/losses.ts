@@ -1,15 +1,16 @@
-// What a plain JobSet has and a group that restarts in place does not: retries beyond the budget, and a new deadline
-// for each attempt. Pure. Only injection can tell, because it overwrites the fields that it compares.
+// What a plain JobSet has and a group that restarts in place does not: retries beyond the budget, a limit of retries of
+// initContainers, and a new deadline for each attempt. Pure. Only injection can tell, because it overwrites the fields.
 import type { Finding } from "../api/admission.ts";
 import { type Budget, budgetText, isDerived, KUBERNETES_BACKOFF_LIMIT, survivedFailures } from "../api/budget.ts";
 import { type FailurePolicy, readFailurePolicy } from "../api/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
-import { listAt } from "../json/edit.ts";
+import { isObject, listAt, textAt } from "../json/edit.ts";
 import { asCount } from "../json/fields.ts";
 import type { Json, JsonObject } from "../json/types.ts";
 import { withJobs } from "./budget.ts";
 import type { Participant } from "./participation.ts";
 import { findAgent } from "./parts/agent.ts";
+import { containersToRetry } from "./parts/retries.ts";
 import { jobPath, podPath } from "./parts/template.ts";
 
 /** One warning for each kind of loss. In a JobSet that is injected already, nothing is left to compare. */
@@ -17,7 +18,11 @@ export function lossWarnings(spec: JsonObject, participants: readonly Participan
   const failurePolicy = readFailurePolicy(spec["failurePolicy"]);
   const jobs = withJobs(listAt(spec, "replicatedJobs"), participants);
   const plain = jobs.filter(({ template }) => findAgent(template.podSpec) === undefined);
-  return [...once(lostRetries(plain, failurePolicy, budget)), ...once(lostDeadlines(plain, failurePolicy))];
+  return [
+    ...once(lostRetries(plain, failurePolicy, budget)),
+    ...once(lostLimits(plain, failurePolicy)),
+    ...once(lostDeadlines(plain, failurePolicy)),
+  ];
 }
 
 /**
@@ -37,6 +42,23 @@ function lostRetries(
       `without reprise this Job survives ${survived} failures, and the group has ${budgetText(budget)}; ` +
       `set ${ANNOTATION.maxRestarts} on the JobSet for more`;
     return [{ rule: "retries", path: `${jobPath(index)}.backoffLimit`, message }];
+  });
+}
+
+/** Containers that keep OnFailure. In a plain Job each of their restarts counts against backoffLimit. */
+function lostLimits(participants: readonly Participant[], failurePolicy: FailurePolicy | undefined): Finding[] {
+  return participants.flatMap(({ index, template: { job, podSpec }, workers }) => {
+    const retried = containersToRetry(podSpec, new Set(workers));
+    const survived = survivedFailures(retriesOf(job), failurePolicy?.maxRestarts ?? 0);
+    return ["initContainers", "containers"].flatMap((key) =>
+      listAt(podSpec, key).flatMap((container, position) => {
+        if (!isObject(container) || !retried.has(textAt(container, "name") ?? "")) return [];
+        const message =
+          `is retried without a limit; without reprise more than ${survived} failures fail the JobSet; ` +
+          "bound the retries in its command, or set its restartPolicy to Never";
+        return [{ rule: "endless-retries", path: `${podPath(index)}.${key}[${position}]`, message }];
+      }),
+    );
   });
 }
 

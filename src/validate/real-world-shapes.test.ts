@@ -95,7 +95,7 @@ const SHAPES: readonly Shape[] = [
   [
     "a Flux runtime that installs Flux in an initContainer",
     () => jobSet().replicatedJob("node", { pods: 4, initContainers: [container("flux-installer")] }),
-    { budget: 6, retried: ["flux-installer"] },
+    { budget: 6, retried: ["flux-installer"], warnings: ["endless-retries"] },
   ],
   [
     "a Flux cluster of one Job",
@@ -206,7 +206,7 @@ const SHAPES: readonly Shape[] = [
         initContainers: [container("fetch")],
         containers: [TPU],
       }),
-    { budget: 3, retried: ["fetch"], warnings: ["gcs-fuse"] },
+    { budget: 3, retried: ["fetch"], warnings: ["endless-retries", "gcs-fuse"] },
   ],
   [
     "a TPU multislice job that Kueue starts",
@@ -255,7 +255,7 @@ const SHAPES: readonly Shape[] = [
           pods: 2,
           initContainers: [container("keys"), container("sshd", { restartPolicy: "Always" })],
         }),
-    { budget: 6, retried: ["keys"] },
+    { budget: 6, retried: ["keys"], warnings: ["endless-retries"] },
   ],
   [
     "Flux with four containers that share their processes",
@@ -417,7 +417,7 @@ const SHAPES: readonly Shape[] = [
       jobSet()
         .annotation(ANNOTATION.workerContainers, "train")
         .replicatedJob("workers", { pods: 2, containers: [container("train"), container("log")] }),
-    { budget: 6, retried: ["log"] },
+    { budget: 6, retried: ["log"], warnings: ["endless-retries"] },
   ],
   [
     "a worker that a livenessProbe watches",
