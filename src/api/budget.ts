@@ -47,10 +47,15 @@ export function deriveBudget({ backoffLimits, failurePolicy }: UserLimits): Budg
     MAX_INT32,
   );
   const m = failurePolicy?.maxRestarts ?? 0;
-  const max = Math.min((b + 1) * (m + 1) - 1, MAX_INT32);
+  const max = survivedFailures(b, m);
   if (failurePolicy === undefined && max < LEAST_WITHOUT_POLICY) return { max: LEAST_WITHOUT_POLICY, from: "default" };
   if (b > 0 && m === 0) return { max, from: "backoffLimit" };
   return { max, from: b === 0 && m > 0 ? "maxRestarts" : "backoffLimit-and-maxRestarts" };
+}
+
+/** The failures that a Job with this limit survives, and its JobSet with it: JobSet recreates the Job m times. */
+export function survivedFailures(b: number, m: number): number {
+  return Math.min((b + 1) * (m + 1) - 1, MAX_INT32);
 }
 
 /** Whether the budget follows from the fields of the JobSet, and not from a number that somebody chose for it. */

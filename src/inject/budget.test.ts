@@ -45,6 +45,11 @@ describe("the budget of a new JobSet", () => {
     expect(budgetOf(injected(create(limited(backoffLimit, maxRestarts).build())))).toEqual(budget);
   });
 
+  it("is not derived from a replicatedJob without replicas, which has no Job", () => {
+    const object = limited(4).replicatedJob("idle", { replicas: 0, job: { backoffLimit: 0 } });
+    expect(budgetOf(injected(create(object.build())))).toEqual({ max: 4, from: "backoffLimit" });
+  });
+
   it("is derived from the participating replicatedJobs only", () => {
     const object = limited(4)
       .replicatedJob("driver", { job: { backoffLimit: 3 }, containers: [container("driver")] })

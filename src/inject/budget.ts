@@ -13,9 +13,9 @@ import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { type NamespaceLimit, type NamespaceLookup, UNANNOTATED } from "../api/namespace.ts";
 import { readWholeNumber } from "../api/whole-number.ts";
 import { quoted } from "../json/brief.ts";
-import { listAt, objectAt } from "../json/edit.ts";
+import { isObject, listAt, objectAt } from "../json/edit.ts";
 import { asCount } from "../json/fields.ts";
-import type { JsonObject } from "../json/types.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import type { Participant } from "./participation.ts";
 import { findAgent } from "./parts/agent.ts";
 import { withoutFailJobSetRule } from "./parts/failure-policy.ts";
@@ -65,13 +65,22 @@ function readByOthers(recorded: Budget | undefined): number | undefined {
  */
 function derivedBudget(spec: JsonObject, participants: readonly Participant[], recorded: Budget | undefined): Budget {
   const jobs = listAt(spec, "replicatedJobs");
-  const limits = participants.map(({ index }) => writtenLimit(readTemplate(jobs[index])));
+  const limits = withJobs(jobs, participants).map(({ index }) => writtenLimit(readTemplate(jobs[index])));
   if (recorded !== undefined && isDerived(recorded) && limits.includes("overwritten")) return recorded;
   const policy = objectAt(withoutFailJobSetRule(spec), "failurePolicy");
   return deriveBudget({
     backoffLimits: limits.map((limit) => (limit === "overwritten" ? undefined : limit)),
     failurePolicy: policy === undefined ? undefined : { maxRestarts: asCount(policy["maxRestarts"]) ?? 0 },
   });
+}
+
+/** A replicatedJob without replicas has no Job whose failures could end the JobSet. */
+export function withJobs(jobs: readonly Json[], participants: readonly Participant[]): readonly Participant[] {
+  const present = participants.filter(({ index }) => {
+    const job = jobs[index];
+    return !isObject(job) || job["replicas"] !== 0;
+  });
+  return present.length === 0 ? participants : present;
 }
 
 /** How many failures the Job survives as the user wrote it. Undefined if it does not say. */
