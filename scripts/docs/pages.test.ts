@@ -103,6 +103,19 @@ describe("docs/glossary.md", () => {
   it("names the file where each word lives", () => {
     expect(rows.filter(([, , file = ""]) => !/^`[^`]+\.ts`$/.test(file)).map(([row]) => row)).toEqual([]);
   });
+
+  it("explains words that their files still use", () => {
+    const isUsed = (term: string, file: string) => {
+      const source = `${file}\n${read(file)}`.toLowerCase().replaceAll("-", "");
+      return term
+        .replaceAll("-", "")
+        .toLowerCase()
+        .split(" ")
+        .every((word) => source.includes(word));
+    };
+    const unused = rows.filter(([, term = "", file = ""]) => !isUsed(term, file.replaceAll("`", "")));
+    expect(unused.map(([row]) => row)).toEqual([]);
+  });
 });
 
 describe("docs/gitops.md", () => {
