@@ -138,7 +138,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "report-stall",
-    why: "Last, because a group is stalled only if no other rule can bring it forward.",
+    why: "Last, because a group is stalled only if no other rule can act.",
     apply: reportStall,
   },
 ];

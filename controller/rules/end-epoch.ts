@@ -25,7 +25,7 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
   const { cause, at, blamed } = blame;
-  // Which Pods a suspension that nobody saw has ended, and which have failed for the lack of these, is not known.
+  // Which Pods an unseen suspension has ended, and which have failed for the lack of these, is not known.
   const isUnseen = cause.reason === "PodDeleted" || cause.reason === "PodRestarted";
   const isChargeable = blame.counted && !(isUnseen && wasResumed(jobSet, status));
   const exemption = isChargeable ? exemptionOf(group, jobSet, blamed?.pod) : undefined;

@@ -67,7 +67,7 @@ it.each(globSync(["*.md", "docs/*.md"]).filter((page) => page !== "README.md"))(
   },
 );
 
-it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s says first whom it is for", (page) => {
+it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s names its readers first", (page) => {
   expect(read(page).split("\n\n")[1]).toMatch(/^For /);
 });
 
