@@ -63,7 +63,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "fail-on-exit-code",
-    why: "A non-retriable exit code wins over every failure that would restart the group, also over one seen earlier.",
+    why: "A non-retriable exit code wins over every failure that would restart the group, even over one seen earlier.",
     apply: failOnExitCode,
   },
   {

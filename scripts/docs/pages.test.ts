@@ -55,6 +55,10 @@ describe.each([...new Set(PAGES)].sort())("%s", (page) => {
     expect(files.filter((file) => globSync(file).length === 0)).toEqual([]);
   });
 
+  it("uses the plain words of the field", () => {
+    expect(text.match(/\b(somebody|nobody|whoever|anew|for ever|thereby)\b/gi)).toBeNull();
+  });
+
   it("has no line of prose over 120 columns", () => {
     expect(proseLines(text).filter((line) => line.length > 120)).toEqual([]);
   });
