@@ -1,13 +1,13 @@
 // What a plain JobSet has and a group that restarts in place does not: retries beyond the budget, a limit of retries of
 // initContainers, and a new deadline for each attempt. Pure. Only injection can tell, because it overwrites the fields.
 import type { Finding } from "../api/admission.ts";
-import { type Budget, budgetText, isDerived, KUBERNETES_BACKOFF_LIMIT, survivedFailures } from "../api/budget.ts";
+import { type Budget, budgetText, isDerived } from "../api/budget.ts";
 import { type FailurePolicy, readFailurePolicy } from "../api/jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { isObject, listAt, textAt } from "../json/edit.ts";
 import { asCount } from "../json/fields.ts";
 import type { Json, JsonObject } from "../json/types.ts";
-import { withJobs } from "./budget.ts";
+import { KUBERNETES_BACKOFF_LIMIT, survivedFailures, withJobs } from "./derive-budget.ts";
 import type { Participant } from "./participation.ts";
 import { findAgent } from "./parts/agent.ts";
 import { containersToRetry } from "./parts/retries.ts";

@@ -100,7 +100,7 @@ export class Nodes {
     this.#onGone(pod);
   }
 
-  /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
+  /** The containers stop, and the kubelet reports nothing. The API server still has the Pod. */
   powerOff(uid: string): void {
     this.#world.judge.podDisrupted(uid);
     this.#onNodes.get(uid)?.vanish();

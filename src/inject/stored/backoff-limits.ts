@@ -22,7 +22,7 @@ export function writtenBackoffLimits(
   const rules = listAt(objectAt(spec, "failurePolicy"), "rules").filter(isObject);
   if (rules.every(({ name }) => name === FAIL_JOB_SET_RULE)) return undefined;
   const limits = participants.map(({ template: { name, job, podSpec } }) => {
-    // A copy of an injected JobSet without its record does not tell what the user wrote.
+    // A copy of an injected JobSet without its record does not show what the user wrote.
     const isKnown = findAgent(podSpec) === undefined;
     return [name, isKnown ? backoffLimitOf(job) : DEFAULT_BACKOFF_LIMIT] as const;
   });
