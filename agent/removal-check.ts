@@ -11,7 +11,7 @@ export interface RemovalEffects {
   save(removal: Removal | undefined): Promise<void>;
   /** Monotonic clock, in milliseconds. */
   now(): number;
-  /** Clock of the node, in seconds. It goes on while the Pod restarts. */
+  /** Clock of the node, in seconds. It continues while the Pod restarts. */
   wallClock(): number;
   random(): number;
 }

@@ -1,5 +1,5 @@
-// Carries out a decision. The controller, the simulator, the exhaustive model and the test scene all execute decisions
-// here, so the order of writes exists once; each supplies its own writes. It reads no state and decides nothing.
+// The executor of decisions. The controller, the simulator, the exhaustive model and the test scene share it, so the
+// order of writes exists once; each supplies its own writes. It reads no state and decides nothing.
 import type { InPlaceRestart } from "../src/api/in-place-restart.ts";
 import type { JobSet } from "../src/api/jobset.ts";
 import type { Decision } from "./decide.ts";

@@ -66,7 +66,7 @@ describe.each(["/dev/shm", tmpdir()])("shared memory in %s", (parent) => {
     const foreign = join(folder, "of-another-user");
     mkdirSync(foreign);
     writeFileSync(join(foreign, "psm_1"), Buffer.alloc(MIB, 1));
-    // Nobody but root can remove a file from a folder that is not writable.
+    // Only root can remove a file from a folder that is not writable.
     chmodSync(foreign, 0o555);
     chmodSync(folder, 0o755);
     const left = await withoutRoot(start);

@@ -24,8 +24,8 @@ const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "No
 
 /**
  * What a worker does on SIGTERM. `stops`: exits at once, so that Recreate does not wait for a grace period. `ignores`:
- * goes on until it is killed, as the first process of a container does that installs no handler, such as plain Python.
- * Both use no CPU while they run.
+ * keeps running until it is killed, as the first process of a container does that installs no handler, such as plain
+ * Python. Both use no CPU while they run.
  */
 const WORKERS = {
   stops: ["sh", "-c", "trap 'exit 143' TERM; sleep 1000000 & wait"],

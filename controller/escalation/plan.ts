@@ -6,10 +6,10 @@ import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { Group } from "../group/group.ts";
 import type { Suspect } from "../group/suspects.ts";
 import { describeLeftovers } from "../status/shared-memory.ts";
-import { budgetOf, isSpent } from "./budget.ts";
 import { describeGroupStreak, describeSlotStreak } from "./describe-streak.ts";
 import { findFullPods } from "./full-shared-memory.ts";
 import { escalateAfter, permittedRung, type Rung, rungFor, rungForGroup } from "./ladder.ts";
+import { budgetOf, isSpent } from "./used-budget.ts";
 
 interface Plan {
   readonly action: Rung;

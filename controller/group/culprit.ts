@@ -3,7 +3,7 @@
 import type { Suspect } from "./suspects.ts";
 
 /**
- * Undefined if it cannot be told. A code that the user has put into the recreate class wins over the times, because the
+ * Undefined if it is not clear. A code that the user has put into the recreate class wins over the times, because the
  * program may have examined its device before it exited. Otherwise an earlier end wins, then the way it ended.
  */
 export function findCulprit(suspects: readonly Suspect[]): Suspect | undefined {

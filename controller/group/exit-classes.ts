@@ -12,7 +12,7 @@ export interface ExitClasses {
   readonly alone: readonly number[];
   /**
    * No rule restarts anything. If this is the only worker, the Pod fails, and its Job replaces it or fails. If other
-   * containers run on, Kubernetes does nothing, because no action ends a Pod: the controller has to act.
+   * containers keep running, Kubernetes does nothing, because no action ends a Pod: the controller has to act.
    */
   readonly recreate: readonly number[];
   readonly fail: readonly number[];

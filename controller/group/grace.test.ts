@@ -18,7 +18,7 @@ function threeWorkers(): Scene {
     .settle();
 }
 
-describe("while a Pod is going away, the epoch goes on", () => {
+describe("while a Pod is going away, the epoch continues", () => {
   it.each([
     ["deleted", { deletion: LEAVING }],
     ["evicted", EVICTED],
@@ -115,7 +115,7 @@ describe("while a Pod is going away, the epoch goes on", () => {
   });
 });
 
-describe("while the Pods of a deleted Job end, the epoch goes on", () => {
+describe("while the Pods of a deleted Job end, the epoch continues", () => {
   it("until they are gone, and nothing is counted", () => {
     const scene = runningScene().job("workers-0", { deletionTimestamp: LEAVING.timestamp }).settle();
     scene.pod(A, { deletion: LEAVING }).settle().forgetPod(A).settle();
@@ -126,7 +126,7 @@ describe("while the Pods of a deleted Job end, the epoch goes on", () => {
     expect(scene.status).toMatchObject({ deprecatedEpoch: 1, history: [{ counted: false }] });
   });
 
-  it("for half a minute if they were orphaned and run on", () => {
+  it("for half a minute if they were orphaned and keep running", () => {
     const scene = runningScene().forgetJob("workers-0").settle();
     expect(scene.epochs).toBe("0/1");
     expect(scene.verdict().wakeAt).toBe(scene.now + 30_000);

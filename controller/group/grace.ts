@@ -1,5 +1,5 @@
 // How long a Pod that is going away may still save its work. A restart in place leaves a worker 2 s, whatever its grace
-// period. So the group goes on while such a Pod ends: its peers may be saving a checkpoint together with it. Pure.
+// period. So the group keeps running while such a Pod ends: its peers may be saving a checkpoint with it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf } from "./epochs.ts";

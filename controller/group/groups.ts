@@ -1,5 +1,5 @@
 // All groups of the cluster, kept up to date by the watches. Each change is routed to the group it names, and that
-// group is reconciled again. Decides nothing. A group is dropped when none of its objects exist any more. Pure.
+// group is reconciled again. Decides nothing. A group is dropped when none of its objects exists. Pure.
 import type { Change } from "../../src/api/change.ts";
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";

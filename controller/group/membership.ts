@@ -19,8 +19,8 @@ export function jobState(job: Job, jobSet: JobSet | undefined, tally: StageTally
 }
 
 /**
- * The state of an unknown Job, derived from its Pod. The Job may be deleted while its Pods still terminate, or run on
- * (`kubectl delete job --cascade=orphan`).
+ * The state of an unknown Job, derived from its Pod. The Job may be deleted while its Pods still terminate, or keep
+ * running (`kubectl delete job --cascade=orphan`).
  */
 export function unknownJobState({ injected, jobSetUid }: Pod, jobSet: JobSet | undefined): JobState {
   return injected && jobSetUid === jobSet?.uid ? "ending" : "outside";

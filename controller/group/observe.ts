@@ -217,7 +217,7 @@ function place(group: Group, pod: Pod, now: number): void {
   else if (state === "outside" || !hasCrashed(group, pod)) withdrawLoss(group, pod.uid, running);
 }
 
-/** A worker that was seen to exit has ended its epoch, also when the next status shows its Pod restarting in place. */
+/** A worker that was seen to exit has ended its epoch, even when the next status shows its Pod restarting in place. */
 function hasCrashed(group: Group, { uid, deletion, phase }: Pod): boolean {
   const loss = group.losses.get(uid);
   if (loss?.cause.reason !== "ContainerExited" || loss.requestedAction !== "restart") return false;

@@ -29,7 +29,7 @@ export function ownCrashes(group: Group, status: InPlaceRestartStatus, now: numb
   return [...seen, ...unseenCrashes(group, status)];
 }
 
-/** The crashes whose exit no report has shown: the Pod is back, and nobody told it to restart. */
+/** The crashes whose exit no report has shown: the Pod is back, although its epoch was not deprecated. */
 export function unseenCrashes(group: Group, status: InPlaceRestartStatus): readonly Crash[] {
   return restartedUnseen(group, status).map(({ pod: { name, replicatedJob: stage, controller }, epochSince: at }) => {
     const cause = { reason: "PodRestarted", pod: name } as const;

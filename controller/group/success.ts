@@ -73,7 +73,7 @@ function isCrash({ cause }: Loss): boolean {
   return cause.reason === "ContainerExited" || cause.reason === "PodFailed";
 }
 
-/** Whether the targets cannot be done any more with these Pods lost. */
+/** Whether the targets can no longer be done with these Pods lost. */
 function preventSuccess(group: Group, losses: readonly Pick<Loss, "stage" | "job">[]): boolean {
   const targets = new Set(targetsOf(group));
   const lost = losses.filter(({ stage }) => targets.has(stage));

@@ -63,7 +63,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "fail-on-exit-code",
-    why: "A non-retriable exit code wins over every failure that would restart the group, also over one seen earlier.",
+    why: "A non-retriable exit code wins over every failure that would restart the group, even over one seen earlier.",
     apply: failOnExitCode,
   },
   {
@@ -138,7 +138,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: "report-stall",
-    why: "Last, because a group is stalled only if no other rule can bring it forward.",
+    why: "Last, because a group is stalled only if no other rule can act.",
     apply: reportStall,
   },
 ];

@@ -79,7 +79,7 @@ describe("close-when-suspended, while Pods end", () => {
     expect(scene).toMatchObject({ epochs: "1/1", status: { history: [], restarts: 0 } });
   });
 
-  it("goes on where another controller was killed", () => {
+  it("continues where another controller was killed", () => {
     const scene = suspend(runningScene()).restartController().settle();
     expect(scene.epochs).toBe("0/1");
     scene.forgetPod(A).restartController().settle();
@@ -89,7 +89,7 @@ describe("close-when-suspended, while Pods end", () => {
 });
 
 describe("close-when-suspended, when the JobSet is resumed", () => {
-  it("lets the epoch run on if no Pod was deleted, and counts a failure in it", () => {
+  it("lets the epoch continue if no Pod was deleted, and counts a failure in it", () => {
     const scene = resume(runningScene().changeJobSet({ suspended: true }).settle());
     expect(scene.epochs).toBe("0/1");
     expect(comeBack(fail(scene, A).settle()).status).toMatchObject({ syncedEpoch: 2, restarts: 1 });

@@ -83,7 +83,7 @@ describe("end-epoch, when the budget is spent", () => {
     expect(scene.notices.at(-1)).toMatchObject({
       reason: "RestartingInPlace",
       note: [
-        `Pod ${B}: container main exited with code 1; the budget of 1 restarts `,
+        `Pod ${B}: container main exited with code 1; the budget of 1 restart `,
         "(from failurePolicy.maxRestarts) is spent, so the JobSet fails unless a disruption turns out to be the cause",
       ].join(""),
     });

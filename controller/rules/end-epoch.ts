@@ -1,12 +1,12 @@
 // The end of an epoch: one of its workers or Pods failed, or a Pod has already moved on to the next epoch. Pure.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import { backoffOf } from "../escalation/backoff.ts";
-import { budgetOf, describeRestart, isSpent } from "../escalation/budget.ts";
 import { describeSlotStreak } from "../escalation/describe-streak.ts";
 import { exemptionOf } from "../escalation/exemption.ts";
 import { permittedRung, rungFor } from "../escalation/ladder.ts";
 import { countRuleFailures } from "../escalation/rule-failures.ts";
 import { streakWith } from "../escalation/streak.ts";
+import { budgetOf, describeRestart, isSpent } from "../escalation/used-budget.ts";
 import { findBlame } from "../group/blame.ts";
 import { epochRuns } from "../group/epochs.ts";
 import type { Group } from "../group/group.ts";
@@ -25,7 +25,7 @@ export function endEpoch({ group, jobSet, status, now, policy, rule }: Context):
   const blame = findBlame(group, status, now);
   if (blame === undefined) return undefined;
   const { cause, at, blamed } = blame;
-  // Which Pods a suspension that nobody saw has ended, and which have failed for the lack of these, is not known.
+  // Which Pods an unseen suspension has ended, and which have failed for the lack of these, is not known.
   const isUnseen = cause.reason === "PodDeleted" || cause.reason === "PodRestarted";
   const isChargeable = blame.counted && !(isUnseen && wasResumed(jobSet, status));
   const exemption = isChargeable ? exemptionOf(group, jobSet, blamed?.pod) : undefined;

@@ -1,6 +1,6 @@
 // A restart beyond the budget: it fails the JobSet when the cause is known. Until then a suspension, or a node that was
 // lost, may turn out to have caused it. Pure.
-import { budgetOf, isSpent } from "../escalation/budget.ts";
+import { budgetOf, isSpent } from "../escalation/used-budget.ts";
 import { changeAction, describeCause, openRecord } from "../status/history.ts";
 import { isEverySlotAccountedFor } from "./accounted-for.ts";
 import type { Context, Step } from "./rule.ts";

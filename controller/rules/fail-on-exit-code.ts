@@ -7,30 +7,22 @@ import { ANNOTATION } from "../../src/api/names.ts";
 import { failedByPolicy, recreationAfter, ruleFor } from "../escalation/failure-rules.ts";
 import { isProof } from "../group/evidence.ts";
 import type { Loss } from "../group/group.ts";
-import { timestamp } from "../status/conditions.ts";
-import { describeCause, openRecord, withRecord } from "../status/history.ts";
+import { openRecord } from "../status/history.ts";
+import { failJobSet, finalFailure, recordedFailure } from "./fail-jobset.ts";
 import type { Context, Failure, Step } from "./rule.ts";
 
 /** The name in KEP-3329. JobSet's own reasons are reserved for the rules of its failure policy. */
 const NON_RETRIABLE = "NonRetriableExitCode";
 
-export function failOnExitCode({ group, jobSet, status, now, rule }: Context): Step | undefined {
+export function failOnExitCode(context: Context): Step | undefined {
+  const { group, jobSet, status, now } = context;
+  const recorded = recordedFailure(context);
+  if (recorded !== undefined) return { status, notices: [], failure: failureFor(jobSet, recorded.cause) };
   const open = openRecord(status);
-  // Recorded before, but the JobSet has not failed yet: retry.
-  if (open?.action === "FailJobSet" && open.rule === rule)
-    return { status, notices: [], failure: failureFor(jobSet, open.cause) };
   const loss = [...group.losses.values()].find(
     (each) => each.requestedAction === "fail" && isProof(group, each, status, now) && isFinal(jobSet, each, open),
   );
-  if (loss === undefined) return undefined;
-  const { cause } = loss;
-  const failure = failureFor(jobSet, cause);
-  const record = { cause, rule, fromEpoch: status.syncedEpoch, counted: false, failureSeen: timestamp(loss.at) };
-  return {
-    status: withRecord(status, { ...record, action: "FailJobSet" }),
-    notices: [{ type: "Warning", reason: NON_RETRIABLE, action: "Fail", note: failure.message }],
-    failure,
-  };
+  return loss === undefined ? undefined : failJobSet(context, loss, failureFor(jobSet, loss.cause));
 }
 
 /** Once a recreation is under way it may have been the last one, so that only a rule can still say otherwise. */
@@ -43,5 +35,5 @@ function isFinal(jobSet: JobSet, loss: Loss, open: RestartRecord | undefined): b
 function failureFor({ annotations }: JobSet, cause: RestartCause): Failure {
   const written = [ANNOTATION.failExitCodes, ANNOTATION.failurePolicy].find((key) => annotations[key] !== undefined);
   const authority = written === undefined ? "its podFailurePolicy" : `${written} (${annotations[written]})`;
-  return { reason: NON_RETRIABLE, message: `${describeCause(cause)}, which ${authority} makes final` };
+  return finalFailure(NON_RETRIABLE, cause, authority);
 }

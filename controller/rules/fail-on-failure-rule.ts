@@ -3,36 +3,26 @@
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
 import { finalRuleFor } from "../escalation/rule-failures.ts";
 import { ownCrashes } from "../group/own-crash.ts";
-import { timestamp } from "../status/conditions.ts";
-import { describeCause, openRecord, withRecord } from "../status/history.ts";
+import { failJobSet, finalFailure, recordedFailure } from "./fail-jobset.ts";
 import type { Context, Failure, Step } from "./rule.ts";
 
 /** The reason that JobSet's own controller gives. */
 const FAIL_JOB_SET = "FailJobSetFailurePolicyAction";
 
 /** Also looks at failures that are seen while the group restarts because of another one. */
-export function failOnFailureRule({ group, jobSet, status, now, rule }: Context): Step | undefined {
-  const open = openRecord(status);
-  // Recorded before, but the JobSet has not failed yet: retry.
-  if (open?.action === "FailJobSet" && open.rule === rule)
-    return { status, notices: [], failure: failureFor(open.cause, undefined) };
+export function failOnFailureRule(context: Context): Step | undefined {
+  const { group, jobSet, status, now } = context;
+  const recorded = recordedFailure(context);
+  if (recorded !== undefined) return { status, notices: [], failure: failureFor(recorded.cause, undefined) };
   if (jobSet.failurePolicy?.rules === undefined) return undefined;
   for (const crash of ownCrashes(group, status, now)) {
     const final = finalRuleFor(jobSet, status, crash);
-    if (final === undefined) continue;
-    const { cause, at } = crash;
-    const failure = failureFor(cause, final.name);
-    const record = { cause, rule, fromEpoch: status.syncedEpoch, counted: false, failureSeen: timestamp(at) };
-    return {
-      status: withRecord(status, { ...record, action: "FailJobSet" }),
-      notices: [{ type: "Warning", reason: FAIL_JOB_SET, action: "Fail", note: failure.message }],
-      failure,
-    };
+    if (final !== undefined) return failJobSet(context, crash, failureFor(crash.cause, final.name));
   }
   return undefined;
 }
 
 function failureFor(cause: RestartCause, name: string | undefined): Failure {
   const authority = name === undefined ? "a rule of failurePolicy" : `failurePolicy rule ${name}`;
-  return { reason: FAIL_JOB_SET, message: `${describeCause(cause)}, which ${authority} makes final` };
+  return finalFailure(FAIL_JOB_SET, cause, authority);
 }

@@ -9,7 +9,7 @@ describe("fail-on-spent-budget", () => {
     expect(scene.step()).toMatchObject({ kind: "fail" });
     scene.changeJobSet({ outcome: "none" });
     expect(scene.verdict().rule).toBe("fail-on-spent-budget");
-    const message = "the group has restarted 0 times, and 0 are allowed (from failurePolicy.maxRestarts)";
+    const message = "the budget of 0 restarts (from failurePolicy.maxRestarts) is spent";
     expect(scene.step()).toMatchObject({ kind: "fail", message });
   });
 });

@@ -64,11 +64,11 @@ describe("lift-barrier, after a Job was deleted and JobSet has created it again,
     expect(jobCreatedAgain().restartController().settle().epochs).toBe("1/1");
   });
 
-  it("waits for a Pod that was orphaned and runs on, and says what to do", () => {
+  it("waits for a Pod that was orphaned and keeps running, and says what to do", () => {
     const scene = jobCreatedAgain().forgetPod(A);
     const left = scene.group.members.get(B)?.pod;
     if (left === undefined) throw new Error("a Pod expected");
-    // The garbage collector removes the owner that no longer exists; the agent goes on to the next epoch.
+    // The garbage collector removes the owner that no longer exists; the agent moves to the next epoch.
     const { controller: _, ...orphan } = left;
     observePod(scene.group, { ...orphan, epoch: { kind: "present", epoch: 2 } }, scene.now);
     scene.settle();

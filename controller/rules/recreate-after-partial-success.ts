@@ -6,8 +6,8 @@ import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
-import { budgetOf, isSpent } from "../escalation/budget.ts";
 import { mayRecreate } from "../escalation/ladder.ts";
+import { budgetOf, isSpent } from "../escalation/used-budget.ts";
 import { type Group, participants, type StageTally } from "../group/group.ts";
 import { isRecreated } from "../group/membership.ts";
 import { expectedSlots } from "../group/slots.ts";

@@ -1,7 +1,7 @@
 // Pods that cannot restart in place are deleted, so that their Jobs create new ones. A Job waits 10 s or more before it
 // does, and until then the other Pods wait at the barrier. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
-import { budgetOf, isSpent } from "../escalation/budget.ts";
+import { budgetOf, isSpent } from "../escalation/used-budget.ts";
 import { isProof } from "../group/evidence.ts";
 import type { Group, Member } from "../group/group.ts";
 import { podsBlockedByForeignEpoch } from "../status/foreign-epochs.ts";

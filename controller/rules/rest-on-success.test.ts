@@ -40,7 +40,7 @@ describe("rest-on-success, when the driver has succeeded,", () => {
     expect(scene.status).toMatchObject({ deprecatedEpoch: 0, history: [] });
   });
 
-  it("goes on as usual when JobSet recreates the Jobs all the same", () => {
+  it("continues as usual when JobSet recreates the Jobs all the same", () => {
     const scene = succeed(driverScene(BY_DRIVER), DRIVER).job("driver-0", { outcome: "Complete" }).settle();
     scene.job("driver-0", { deletionTimestamp: "2026-01-01T00:00:00Z" }).job("workers-0", { outcome: "Failed" });
     expect(scene.fails(FIRST, "a").settle().verdict().rule).not.toBe("rest-on-success");

@@ -23,7 +23,7 @@ export function settleBlame(context: Context): Step | undefined {
   const requested = findRequested(suspects);
   if (requested !== undefined) return judge(context, record, requested, suspects);
   if (!isBack) return undefined;
-  if (deleted !== undefined) return excuse(context, record, deleted.cause);
+  if (deleted !== undefined) return blameDeletion(context, record, deleted.cause);
   return judge(context, record, isComplete ? findCulprit(suspects) : undefined, suspects);
 }
 
@@ -81,7 +81,7 @@ function attributionOf(culprit: Suspect | undefined, isIgnored: boolean): Attrib
 }
 
 /** A Pod was deleted, and others failed because of it: no worker is to blame, and there is nothing to wait for. */
-function excuse(context: Context, record: RestartRecord, cause: RestartCause): Step {
+function blameDeletion(context: Context, record: RestartRecord, cause: RestartCause): Step {
   const { streak: _, backoffUntil: __, ...rest } = record;
   const streak = streakBefore(context.status, context.policy.progressAfter);
   return withSettled(context, { ...rest, cause, ...(streak === undefined ? {} : { streak }) }, []);

@@ -1,7 +1,6 @@
 // The step that fails the JobSet because the budget is spent, for every rule that may find it spent. Pure.
-import { sourceText } from "../../src/api/budget.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { budgetOf } from "../escalation/budget.ts";
+import { budgetOf, describeSpent } from "../escalation/used-budget.ts";
 import { CONDITION, withCondition } from "../status/conditions.ts";
 import type { Failure, Status, Step } from "./rule.ts";
 
@@ -16,7 +15,5 @@ export function failOverBudget(jobSet: JobSet, status: Status, cause: string, no
 }
 
 export function budgetFailure(jobSet: JobSet, status: Status): Failure {
-  const { max, used, from } = budgetOf(jobSet, status.restarts);
-  const message = `the group has restarted ${used} times, and ${max} are allowed (${sourceText(from)})`;
-  return { reason: "ReachedMaxRestarts", message };
+  return { reason: "ReachedMaxRestarts", message: describeSpent(budgetOf(jobSet, status.restarts)) };
 }

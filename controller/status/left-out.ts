@@ -1,4 +1,4 @@
-// What is told about the replicatedJobs that injection left plain. Pure.
+// The Events about replicatedJobs that injection left plain. Pure.
 import { type LeftOut, leftOutText, readLeftOut } from "../../src/api/left-out.ts";
 import type { Notice } from "./notice.ts";
 

@@ -43,5 +43,5 @@ const EXPLANATIONS: Readonly<Record<LeaveReason, (pod: Pick<Pod, "name" | "names
     "its node is not unreachable, so the kubelet has to end it: check finalizers, volumes and the kubelet's log",
   Braked: () =>
     "it is left alone, because so many nodes are unreachable at once that the control plane itself may be cut off " +
-    "while the Pods run on (stuckPods.brake)",
+    "while the Pods keep running (stuckPods.brake)",
 };

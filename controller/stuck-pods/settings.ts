@@ -4,6 +4,6 @@ export interface StuckPodsSettings {
   readonly enabled: boolean;
   /** Milliseconds after the grace period. */
   readonly threshold: number;
-  /** Share of unreachable nodes at which no Pod is freed any more. */
+  /** Share of unreachable nodes from which on no Pod is freed. */
   readonly brake: number;
 }

@@ -55,6 +55,10 @@ describe.each([...new Set(PAGES)].sort())("%s", (page) => {
     expect(files.filter((file) => globSync(file).length === 0)).toEqual([]);
   });
 
+  it("uses the plain words of the field", () => {
+    expect(text.match(/\b(somebody|nobody|whoever|anew|for ever|thereby)\b/gi)).toBeNull();
+  });
+
   it("has no line of prose over 120 columns", () => {
     expect(proseLines(text).filter((line) => line.length > 120)).toEqual([]);
   });
@@ -67,7 +71,7 @@ it.each(globSync(["*.md", "docs/*.md"]).filter((page) => page !== "README.md"))(
   },
 );
 
-it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s says first whom it is for", (page) => {
+it.each(globSync("docs/*.md").filter((page) => page !== "docs/README.md"))("%s names its readers first", (page) => {
   expect(read(page).split("\n\n")[1]).toMatch(/^For /);
 });
 
@@ -102,6 +106,19 @@ describe("docs/glossary.md", () => {
 
   it("names the file where each word lives", () => {
     expect(rows.filter(([, , file = ""]) => !/^`[^`]+\.ts`$/.test(file)).map(([row]) => row)).toEqual([]);
+  });
+
+  it("explains words that their files still use", () => {
+    const isUsed = (term: string, file: string) => {
+      const source = `${file}\n${read(file)}`.toLowerCase().replaceAll("-", "");
+      return term
+        .replaceAll("-", "")
+        .toLowerCase()
+        .split(" ")
+        .every((word) => source.includes(word));
+    };
+    const unused = rows.filter(([, term = "", file = ""]) => !isUsed(term, file.replaceAll("`", "")));
+    expect(unused.map(([row]) => row)).toEqual([]);
   });
 });
 

@@ -58,6 +58,15 @@ describe("the order of the layers", () => {
     expect(breaches()).toEqual([]);
   });
 
+  it("fails the check if it is broken", { timeout: 30_000 }, async () => {
+    write({ "controller/group/x.ts": 'import "../rules/chain.ts";', "controller/rules/chain.ts": "" });
+    expect(await lint(tree.root)).toEqual({
+      code: 1,
+      stdout: "layers: 2 files checked, 1 breaches, 0 cycles\n",
+      stderr: expect.stringMatching(/^controller\/group\/x\.ts:1: imports controller\/rules\/chain\.ts: /),
+    });
+  });
+
   it("refuses a file that belongs to no layer", () => {
     write({ "src/elsewhere/x.ts": 'import "../json/y.ts";', "src/json/y.ts": "" });
     expect(breaches()).toEqual([expect.stringContaining("src/elsewhere/x.ts is in no layer")]);

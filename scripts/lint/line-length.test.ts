@@ -1,5 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { findLongLines, longLinesIn } from "./line-length.ts";
+import { checkedTree, runCheck } from "./testing.ts";
+
+const tree = checkedTree();
 
 const word = "word ";
 
@@ -11,6 +15,17 @@ describe("the limit of 120 columns", () => {
   it("names the file, the line and its length", () => {
     const text = `short\n${word.repeat(30)}\n`;
     expect(longLinesIn("docs/x.md", text)).toEqual([{ file: "docs/x.md", line: 2, columns: 150 }]);
+  });
+
+  it("fails the check, which prints the lines that are too long", { timeout: 30_000 }, async () => {
+    tree.write({ "docs/x.md": `${word.repeat(30)}\n`, "docs/y.md": "short\n" });
+    execFileSync("git", ["init", "--quiet"], { cwd: tree.root });
+    execFileSync("git", ["add", "."], { cwd: tree.root });
+    expect(await runCheck("check-line-length.ts", tree.root)).toEqual({
+      code: 1,
+      stdout: "line length: 1 lines too long\n",
+      stderr: "docs/x.md:1: 150 columns, 120 at most\n",
+    });
   });
 
   it("counts characters, not bytes", () => {

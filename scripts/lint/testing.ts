@@ -32,11 +32,21 @@ export function checkedTree(): CheckedTree {
   };
 }
 
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Runs a check of this folder, such as check-purity.ts, over a tree. */
-export function runCheck(check: string, cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const script = resolve("scripts/lint", check);
+export function runCheck(check: string, cwd: string): Promise<Outcome> {
+  return runScript(join("scripts/lint", check), cwd);
+}
+
+/** `script`: from the root of this repository. */
+export function runScript(script: string, cwd: string, args: readonly string[] = []): Promise<Outcome> {
   return new Promise((done) => {
-    execFile(process.execPath, [script], { cwd }, (error, stdout, stderr) => {
+    execFile(process.execPath, [resolve(script), ...args], { cwd }, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });

@@ -117,7 +117,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   agentCpu: {
     on: "JobSet",
     values: "a quantity above 0",
-    byDefault: "the setting `injection.agentResources.cpu`; none in a BestEffort Pod",
+    byDefault: "the setting `injection.agentResources.cpu`; none if no container requests CPU",
     example: "100m",
     description: "CPU request of the agent, and its limit in a Guaranteed Pod.",
     section: "configuration.md#settings",
@@ -125,7 +125,7 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
   agentMemory: {
     on: "JobSet",
     values: "a quantity of at least 1Mi",
-    byDefault: "the setting `injection.agentResources.memory`; none in a BestEffort Pod",
+    byDefault: "the setting `injection.agentResources.memory`; none if no container requests memory",
     example: "64Mi",
     description: "Memory request and limit of the agent.",
     section: "configuration.md#settings",

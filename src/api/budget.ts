@@ -1,5 +1,5 @@
 // The restart budget: how many counted restarts a group may have before its JobSet fails, and where the number comes
-// from. Pure. A group never gets fewer restarts than the plain JobSet would have survived failures.
+// from. Pure.
 import { asCount, asMap } from "../json/fields.ts";
 import type { JobSet } from "./jobset.ts";
 import { ANNOTATION, MAX_INT32 } from "./names.ts";
@@ -25,51 +25,12 @@ export interface Budget {
   readonly from: BudgetSource;
 }
 
-/** The backoffLimit of a Job that sets none. */
-export const KUBERNETES_BACKOFF_LIMIT = 6;
+/** Without a failurePolicy the user has not decided about restarts, but the label of the namespace asks for them. */
+export const LEAST_WITHOUT_POLICY = 3;
 
-/** Without a failurePolicy nobody has decided about restarts, but the label of the namespace asks for them. */
-const LEAST_WITHOUT_POLICY = 3;
-
-interface UserLimits {
-  /** Of the participating Jobs, as the user wrote them. Undefined where the user wrote none. */
-  readonly backoffLimits: readonly (number | undefined)[];
-  readonly failurePolicy: { readonly maxRestarts: number } | undefined;
-}
-
-/**
- * The failures that the plain JobSet survives at least. Its weakest Job survives b of them before JobSet recreates
- * everything because of the next, which it does m times.
- */
-export function deriveBudget({ backoffLimits, failurePolicy }: UserLimits): Budget {
-  const b = backoffLimits.reduce<number>(
-    (least, limit = KUBERNETES_BACKOFF_LIMIT) => Math.min(least, limit),
-    MAX_INT32,
-  );
-  const m = failurePolicy?.maxRestarts ?? 0;
-  const max = Math.min((b + 1) * (m + 1) - 1, MAX_INT32);
-  if (failurePolicy === undefined && max < LEAST_WITHOUT_POLICY) return { max: LEAST_WITHOUT_POLICY, from: "default" };
-  if (b > 0 && m === 0) return { max, from: "backoffLimit" };
-  return { max, from: b === 0 && m > 0 ? "maxRestarts" : "backoffLimit-and-maxRestarts" };
-}
-
-/** Whether the budget follows from the fields of the JobSet, and not from a number that somebody chose for it. */
+/** Whether the budget follows from the fields of the JobSet, and not from a number chosen for it. */
 export function isDerived({ from }: Budget): boolean {
   return from !== "annotation" && from !== "namespace" && from !== "config";
-}
-
-interface BudgetChoices {
-  readonly annotation: number | undefined;
-  readonly namespace: number | undefined;
-  readonly config: number | undefined;
-  readonly derived: Budget;
-}
-
-/** The closest to the JobSet wins. */
-export function resolveBudget({ annotation, namespace, config, derived }: BudgetChoices): Budget {
-  if (annotation !== undefined) return { max: annotation, from: "annotation" };
-  if (namespace !== undefined) return { max: namespace, from: "namespace" };
-  return config === undefined ? derived : { max: config, from: "config" };
 }
 
 /** The number in the annotation of a JobSet. Undefined if it is missing or invalid. */

@@ -49,7 +49,7 @@ const FAILURE_ACTIONS = [
 ] as const;
 type FailureAction = (typeof FAILURE_ACTIONS)[number];
 
-interface FailurePolicy {
+export interface FailurePolicy {
   readonly maxRestarts: number;
   readonly restartStrategy: string;
   /** The first one that matches a failed Job decides. Absent without rules. */
@@ -137,7 +137,7 @@ function readDependency(item: unknown): Dependency[] {
   return [{ name, status: dependency["status"] === "Complete" ? "Complete" : "Ready" }];
 }
 
-function readFailurePolicy(value: unknown): FailurePolicy | undefined {
+export function readFailurePolicy(value: unknown): FailurePolicy | undefined {
   if (value === null || value === undefined) return undefined;
   const policy = asMap(value);
   const rules = asList(policy["rules"]).map(readFailureRule);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { within } from "../../test/cpu-time.ts";
 import { compilePattern } from "./message-pattern.ts";
 
 const MESSAGE = "Container main for pod ml/train-0 failed with exit code 42 matching FailJob rule at index 1";
@@ -37,11 +38,9 @@ describe("a message pattern", () => {
     },
   );
 
-  it("takes linear time where the engine of JavaScript would take forever", () => {
-    const started = performance.now();
-    expect(compilePattern("^(a+)+$")?.(`${"a".repeat(500)}b`)).toBe(false);
-    expect(compilePattern("((((a{9}){9}){9}){9}){9}")).toBeUndefined();
-    expect(compilePattern("a".repeat(1_001))).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(5_000);
+  it("takes linear time where the engine of JavaScript would never finish", () => {
+    expect(within(2, () => compilePattern("^(a+)+$")?.(`${"a".repeat(500)}b`))).toBe(false);
+    expect(within(2, () => compilePattern("((((a{9}){9}){9}){9}){9}"))).toBeUndefined();
+    expect(within(2, () => compilePattern("a".repeat(1_001)))).toBeUndefined();
   });
 });

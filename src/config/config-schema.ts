@@ -109,8 +109,8 @@ function agentResources() {
     expected: "none, or a map with cpu, guaranteedCpu and memory",
     description:
       "Resources of the agent. With `none` it gets none, so that a queue needs no quota for it; a Guaranteed Pod is " +
-      "then Burstable. In a Pod whose containers request neither CPU nor memory it gets none anyway, and the Pod " +
-      "stays BestEffort. Annotations of a JobSet override both.",
+      "then Burstable. Otherwise it gets CPU or memory only if another container of its Pod requests that too, so a " +
+      "BestEffort Pod stays one. Annotations of a JobSet override both.",
     example: "{cpu: 10m, guaranteedCpu: 100m, memory: 64Mi}",
   });
 }

@@ -7,6 +7,7 @@ import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import type { NamespaceLimit } from "../api/namespace.ts";
 import { createPatch } from "../json/patch.ts";
 import type { JsonObject } from "../json/types.ts";
+import { resolveBudget } from "./budget.ts";
 import { inject } from "./inject.ts";
 
 function limited(backoffLimit?: number, maxRestarts?: number): JobSetBuilder {
@@ -33,6 +34,15 @@ function annotated(text: string | undefined): NamespaceLimit {
 
 const UNAVAILABLE: NamespaceLimit = { kind: "unavailable", reason: "403 Forbidden" };
 
+it("the budget comes from the JobSet's annotation, its Namespace, the config and its own fields, in this order", () => {
+  const derived = { max: 6, from: "backoffLimit" } as const;
+  const none = { annotation: undefined, namespace: undefined, config: undefined, derived };
+  expect(resolveBudget(none)).toEqual(derived);
+  expect(resolveBudget({ ...none, config: 0 })).toEqual({ max: 0, from: "config" });
+  expect(resolveBudget({ ...none, config: 1, namespace: 0 })).toEqual({ max: 0, from: "namespace" });
+  expect(resolveBudget({ ...none, config: 1, namespace: 2, annotation: 0 })).toEqual({ max: 0, from: "annotation" });
+});
+
 describe("the budget of a new JobSet", () => {
   it.each([
     ["nothing is set", undefined, undefined, { max: 6, from: "backoffLimit" }],
@@ -43,6 +53,11 @@ describe("the budget of a new JobSet", () => {
     ["there is no limit", 32_000_000, 1_000, { max: MAX_INT32, from: "backoffLimit-and-maxRestarts" }],
   ])("is what the plain JobSet survives at least: %s", (_what, backoffLimit, maxRestarts, budget) => {
     expect(budgetOf(injected(create(limited(backoffLimit, maxRestarts).build())))).toEqual(budget);
+  });
+
+  it("is not derived from a replicatedJob without replicas, which has no Job", () => {
+    const object = limited(4).replicatedJob("idle", { replicas: 0, job: { backoffLimit: 0 } });
+    expect(budgetOf(injected(create(object.build())))).toEqual({ max: 4, from: "backoffLimit" });
   });
 
   it("is derived from the participating replicatedJobs only", () => {

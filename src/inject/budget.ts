@@ -1,25 +1,14 @@
 // The restart budget of a new JobSet: what its annotation, its Namespace, the config or its own fields say. Pure.
 import type { Finding } from "../api/admission.ts";
-import {
-  annotatedMaxRestarts,
-  type Budget,
-  budgetText,
-  deriveBudget,
-  isDerived,
-  KUBERNETES_BACKOFF_LIMIT,
-  resolveBudget,
-} from "../api/budget.ts";
+import { annotatedMaxRestarts, type Budget, budgetText } from "../api/budget.ts";
 import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { type NamespaceLimit, type NamespaceLookup, UNANNOTATED } from "../api/namespace.ts";
 import { readWholeNumber } from "../api/whole-number.ts";
 import { quoted } from "../json/brief.ts";
-import { listAt, objectAt } from "../json/edit.ts";
-import { asCount } from "../json/fields.ts";
+import { objectAt } from "../json/edit.ts";
 import type { JsonObject } from "../json/types.ts";
+import { deriveBudget } from "./derive-budget.ts";
 import type { Participant } from "./participation.ts";
-import { findAgent } from "./parts/agent.ts";
-import { withoutFailJobSetRule } from "./parts/failure-policy.ts";
-import { readTemplate, type Template } from "./parts/template.ts";
 import type { InjectionSettings } from "./settings.ts";
 
 interface NewJobSet {
@@ -47,7 +36,7 @@ export function budgetOfNew(
     annotation,
     namespace: inNamespace,
     config: config.defaultMaxRestarts,
-    derived: derivedBudget(objectAt(object, "spec") ?? {}, participants, recorded),
+    derived: deriveBudget(objectAt(object, "spec") ?? {}, participants, recorded),
   });
   // An annotation of the JobSet decides alone, so the Namespace does not matter.
   const isDecided = annotation !== undefined || inNamespace !== undefined;
@@ -59,31 +48,18 @@ function readByOthers(recorded: Budget | undefined): number | undefined {
   return recorded?.from === "namespace" ? recorded.max : undefined;
 }
 
-/**
- * Injection overwrites backoffLimit. In a JobSet that has it already, only the record knows what the user wrote, and
- * without the record the overwritten value counts as not set.
- */
-function derivedBudget(spec: JsonObject, participants: readonly Participant[], recorded: Budget | undefined): Budget {
-  const jobs = listAt(spec, "replicatedJobs");
-  const limits = participants.map(({ index }) => writtenLimit(readTemplate(jobs[index])));
-  if (recorded !== undefined && isDerived(recorded) && limits.includes("overwritten")) return recorded;
-  const policy = objectAt(withoutFailJobSetRule(spec), "failurePolicy");
-  return deriveBudget({
-    backoffLimits: limits.map((limit) => (limit === "overwritten" ? undefined : limit)),
-    failurePolicy: policy === undefined ? undefined : { maxRestarts: asCount(policy["maxRestarts"]) ?? 0 },
-  });
+interface BudgetChoices {
+  readonly annotation: number | undefined;
+  readonly namespace: number | undefined;
+  readonly config: number | undefined;
+  readonly derived: Budget;
 }
 
-/** How many failures the Job survives as the user wrote it. Undefined if it does not say. */
-function writtenLimit(template: Template | undefined): number | "overwritten" | undefined {
-  if (template === undefined) return undefined;
-  const { job, podSpec } = template;
-  if (job["backoffLimit"] === MAX_INT32 && findAgent(podSpec) !== undefined) return "overwritten";
-  const backoffLimit = asCount(job["backoffLimit"]);
-  const perIndex = asCount(job["backoffLimitPerIndex"]);
-  // With a limit for each index, Kubernetes sets none for the whole Job by default.
-  if (backoffLimit !== undefined || perIndex === undefined) return backoffLimit;
-  return Math.max(perIndex, KUBERNETES_BACKOFF_LIMIT);
+/** The closest to the JobSet wins. */
+export function resolveBudget({ annotation, namespace, config, derived }: BudgetChoices): Budget {
+  if (annotation !== undefined) return { max: annotation, from: "annotation" };
+  if (namespace !== undefined) return { max: namespace, from: "namespace" };
+  return config === undefined ? derived : { max: config, from: "config" };
 }
 
 const RULE = "namespace-budget";

@@ -2,22 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { at, create, injected, injectionErrors, POD_SPEC, update } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet } from "../../test/builders/jobset.ts";
+import { within } from "../../test/cpu-time.ts";
 import { ANNOTATION } from "../api/names.ts";
 import { createPatch } from "../json/patch.ts";
 import type { Json, JsonObject } from "../json/types.ts";
 
-/**
- * Far above what any of these takes, and half of the webhook's timeout. CPU time, so that a busy machine does not
- * matter.
- */
-const SOON_MS = 2_500;
-
-function soon<T>(work: () => T): T {
-  const started = process.cpuUsage();
-  const result = work();
-  expect(process.cpuUsage(started).user / 1_000).toBeLessThan(SOON_MS);
-  return result;
-}
+/** Far above what any of these takes, and half of the webhook's timeout. */
+const soon = <T>(work: () => T): T => within(2.5, work);
 
 /** Built as text: structuredClone and JSON.stringify cannot copy an object this deep. */
 function withDeepValues(builder: JobSetBuilder, open: string, close: string): JsonObject {

@@ -15,6 +15,7 @@ import { budgetOfNew } from "./budget.ts";
 import { additionsBuilder } from "./build.ts";
 import { type FindPolicy, readInputs } from "./inputs.ts";
 import { leftOutWarnings, recordedLeftOut, refusals } from "./left-out.ts";
+import { lossWarnings } from "./losses.ts";
 import { Overwrites } from "./overwrites.ts";
 import { findUpstreamAgent } from "./own-agent.ts";
 import { checkWholeGroup, findParticipants, type Outsider } from "./participation.ts";
@@ -138,7 +139,13 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   return {
     kind: "injected",
     object: withInjectionMetadata(injected === written ? object : { ...object, spec: injected }, status),
-    warnings: [...leftOutWarnings(outsiders, "replicatedJob"), ...overwrites.warnings(), ...(budget?.warnings ?? [])],
+    warnings: [
+      ...leftOutWarnings(outsiders, "replicatedJob"),
+      ...overwrites.warnings(),
+      ...(budget?.warnings ?? []),
+      // With its own protocol JobSet restarts in place too, so nothing is lost.
+      ...(budget === undefined ? [] : lossWarnings(spec, participants, budget.budget)),
+    ],
   };
 }
 

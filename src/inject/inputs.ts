@@ -53,10 +53,14 @@ export function readInputs(object: JsonObject, errors: Finding[], find: FindPoli
 }
 
 export function inputTexts(object: JsonObject): InputTexts {
-  const annotations = objectAt(objectAt(object, "metadata"), "annotations");
+  return shapingTexts(objectAt(objectAt(object, "metadata"), "annotations"));
+}
+
+/** From annotations, or from the inputs in a record. */
+export function shapingTexts(from: JsonObject | undefined): InputTexts {
   const texts: Record<string, string> = {};
   for (const key of SHAPING_ANNOTATIONS) {
-    const text = textAt(annotations, key);
+    const text = textAt(from, key);
     if (text !== undefined) texts[key] = text;
   }
   return texts;

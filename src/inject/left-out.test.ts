@@ -26,6 +26,15 @@ const FAILURE_RULES: JsonObject[] = Array.from({ length: 20 }, (_, index) => ({
   onExitCodes: { operator: "In", values: [index + 1] },
 }));
 
+/** A node affinity with these terms, one of which a node has to meet. */
+function requiredNodes(...nodeSelectorTerms: JsonObject[]): JsonObject {
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+}
+
+function onSystems(...values: string[]): JsonObject {
+  return { matchExpressions: [{ key: "kubernetes.io/os", operator: "In", values }] };
+}
+
 /** What cannot restart in place: the parts of the replicatedJob, the reason, and where the field is. */
 const UNSUPPORTED: readonly [what: string, parts: ReplicatedJobParts, reason: string, path: string][] = [
   ["more completions than Pods at a time", { job: { completions: 4, parallelism: 2 } }, "completions", "completions"],
@@ -38,6 +47,19 @@ const UNSUPPORTED: readonly [what: string, parts: ReplicatedJobParts, reason: st
     "linux-only",
     "template.spec.nodeSelector[kubernetes.io/os]",
   ],
+  [
+    "a node selector with the old label for Windows",
+    { pod: { nodeSelector: { "beta.kubernetes.io/os": "windows" } } },
+    "linux-only",
+    "template.spec.nodeSelector[beta.kubernetes.io/os]",
+  ],
+  [
+    "a node affinity for Windows",
+    { pod: { affinity: requiredNodes(onSystems("windows"), onSystems("windows")) } },
+    "linux-only",
+    "template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+  ],
+  ["a work queue", { job: { completionMode: "NonIndexed", parallelism: 3 } }, "completions", "completions"],
   [
     "a container with the name of the agent",
     { containers: [container("train"), container(AGENT.container)] },
@@ -107,6 +129,18 @@ describe.each(UNSUPPORTED)("a replicatedJob with %s", (_what, parts, reason, pat
     const builder = together().spec({ failurePolicy: { restartStrategy: "InPlaceRestart" } });
     expect(create(builder.build())).toMatchObject({ kind: "skipped", reason: "all-left-out", warnings: [finding(1)] });
   });
+});
+
+it.each<[string, ReplicatedJobParts]>([
+  ["whose node affinity allows Linux too", { pod: { affinity: requiredNodes(onSystems("windows", "linux")) } }],
+  [
+    "one of whose terms of node affinity is not about Windows",
+    { pod: { affinity: requiredNodes(onSystems("windows"), { matchExpressions: [] }) } },
+  ],
+  ["with one Pod and completionMode NonIndexed", { job: { completionMode: "NonIndexed", parallelism: 1 } }],
+  ["that sets only parallelism, which JobSet makes Indexed", { job: { parallelism: 3 } }],
+])("a replicatedJob %s is injected", (_what, parts) => {
+  expect(create(jobSet().replicatedJob("workers", parts).build())).toMatchObject({ kind: "injected", warnings: [] });
 });
 
 describe("replicatedJobs that are left out", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
 import { Judge } from "./judge.ts";
+import { stored } from "./testing/stored-object.ts";
 
 /** Long after everything is visible that is said to be visible at 0. */
 const NOW = 60_000;
@@ -16,21 +16,8 @@ function judge(): Judge {
 
 const worker = { pod: "p", jobSetUid: "js", stage: "workers" };
 
-function stored(change: Partial<InPlaceRestartStatus>) {
-  const status: InPlaceRestartStatus = {
-    deprecatedEpoch: 1,
-    syncedEpoch: 2,
-    heldStages: [],
-    restarts: 1,
-    phase: "Running",
-    ready: "2/2",
-    history: [],
-    conditions: [],
-    ...change,
-  };
-  const metadata = { name: "train", namespace: "ml", uid: "ipr", resourceVersion: "1" };
-  return { metadata, spec: { jobSetUID: "js" }, status };
-}
+/** The group has restarted once, and its epoch 2 runs. */
+const once = { deprecatedEpoch: 1, syncedEpoch: 2, restarts: 1 };
 
 describe("the judge", () => {
   it("reports a worker that starts before every slot reached its epoch", () => {
@@ -67,7 +54,7 @@ describe("the judge", () => {
     [{ restarts: 3 }, "one write counted several restarts"],
   ])("reports the status write %j", (change, breach) => {
     const each = judge();
-    each.objectWritten(stored({}), stored(change));
+    each.objectWritten(stored(once), stored({ ...once, ...change }));
     expect(each.breaches).toEqual([breach]);
   });
 });
@@ -82,7 +69,7 @@ function running(): Judge {
 }
 
 function endEpoch(each: Judge): void {
-  each.objectWritten(stored({}), stored({ deprecatedEpoch: 2 }));
+  each.objectWritten(stored(once), stored({ ...once, deprecatedEpoch: 2 }));
 }
 
 describe("the judge of grace periods", () => {

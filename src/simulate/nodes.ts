@@ -102,7 +102,7 @@ export class Nodes {
     this.#onGone(last);
   }
 
-  /** The containers stop, and the kubelet reports nothing any more. The API server still has the Pod. */
+  /** The containers stop, and the kubelet reports nothing. The API server still has the Pod. */
   powerOff(uid: string): void {
     // A Pod that a user has deleted is lost anyway.
     if (this.#world.api.get("pod", uid)?.deletion === undefined) this.#world.judge.podDisrupted(uid);

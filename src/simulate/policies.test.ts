@@ -30,7 +30,7 @@ function rule(change: Partial<FailureRule>): FailureRule {
   };
 }
 
-/** Runs until the group is settled, lets something happen, and runs on. Fails with the timeline of the run. */
+/** Runs until the group is settled, lets something happen, and continues. Fails with the timeline of the run. */
 function play(seed: number, shape: JobSetShape, happen: (cluster: Cluster) => void) {
   const cluster = new Cluster(seed, shape);
   const { schedule, judge, api, moments } = cluster.world;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { InPlaceRestartStatus, RestartCause } from "../api/in-place-restart.ts";
+import type { RestartCause } from "../api/in-place-restart.ts";
 import type { FailureRule } from "../api/jobset.ts";
 import { PolicyJudge } from "./policy-judge.ts";
+import { stored } from "./testing/stored-object.ts";
 
 const RULE: FailureRule = {
   name: "leader",
@@ -23,22 +24,6 @@ function judgeOf(...rules: readonly FailureRule[]) {
     { now: () => time.now, isSteady: () => time.isSteady, breach: (what) => breaches.push(what) },
   );
   return { judge, breaches, time };
-}
-
-function stored(change: Partial<InPlaceRestartStatus>) {
-  const status: InPlaceRestartStatus = {
-    deprecatedEpoch: 0,
-    syncedEpoch: 1,
-    heldStages: [],
-    restarts: 0,
-    phase: "Running",
-    ready: "2/2",
-    history: [],
-    conditions: [],
-    ...change,
-  };
-  const metadata = { name: "train", namespace: "ml", uid: "ipr", resourceVersion: "1" };
-  return { metadata, spec: { jobSetUID: "js" }, status };
 }
 
 function restarted(pod: string, change: Partial<RestartCause> = {}, counted = true) {

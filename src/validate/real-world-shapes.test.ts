@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { at, create, policies, settings } from "../../test/builders/injection.ts";
 import { container, type JobSetBuilder, jobSet, type ReplicatedJobParts } from "../../test/builders/jobset.ts";
 import { findingText, type SkipReason } from "../api/admission.ts";
-import { ANNOTATION, MAX_INT32 } from "../api/names.ts";
+import { AGENT, ANNOTATION, MAX_INT32 } from "../api/names.ts";
 import { isObject, listAt, objectAt, textAt } from "../json/edit.ts";
-import type { JsonObject } from "../json/types.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { exitActions, FAILURE_CODES } from "../policy/exit-actions.ts";
 import { formatCodes } from "../policy/exit-codes.ts";
 import { preview } from "./preview.ts";
@@ -95,7 +95,7 @@ const SHAPES: readonly Shape[] = [
   [
     "a Flux runtime that installs Flux in an initContainer",
     () => jobSet().replicatedJob("node", { pods: 4, initContainers: [container("flux-installer")] }),
-    { budget: 6, retried: ["flux-installer"] },
+    { budget: 6, retried: ["flux-installer"], warnings: ["endless-retries"] },
   ],
   [
     "a Flux cluster of one Job",
@@ -152,7 +152,7 @@ const SHAPES: readonly Shape[] = [
           pod: { restartPolicy: "OnFailure" },
           containers: [container("pathways-worker")],
         }),
-    { budget: 0, warnings: ["pathways"] },
+    { budget: 0, warnings: ["retries", "pathways"] },
   ],
   [
     "Pathways with FailJob rules that name no container",
@@ -167,7 +167,11 @@ const SHAPES: readonly Shape[] = [
           containers: [container("workload")],
         })
         .replicatedJob("worker", { pods: 4, job: { backoffLimit: 16 }, containers: [container("pathways-worker")] }),
-    { budget: 3, down: { workload: "1-41,43-126,128-255" }, warnings: ["pod-failure-policy", "pathways"] },
+    {
+      budget: 3,
+      down: { workload: "1-41,43-126,128-255" },
+      warnings: ["retries", "pod-failure-policy", "pathways"],
+    },
   ],
   [
     "a Pathways job without any limit of retries",
@@ -202,7 +206,7 @@ const SHAPES: readonly Shape[] = [
         initContainers: [container("fetch")],
         containers: [TPU],
       }),
-    { budget: 3, retried: ["fetch"], warnings: ["gcs-fuse"] },
+    { budget: 3, retried: ["fetch"], warnings: ["endless-retries", "gcs-fuse"] },
   ],
   [
     "a TPU multislice job that Kueue starts",
@@ -227,12 +231,20 @@ const SHAPES: readonly Shape[] = [
     { budget: 6, warnings: ["active-deadline"] },
   ],
   [
-    "an OSU benchmark with a deadline for its Jobs",
+    "an OSU benchmark with a deadline for its Jobs, which spans their retries with and without reprise",
     () =>
       jobSet()
         .replicatedJob("l", { pods: 1, job: { activeDeadlineSeconds: 31_500_000, backoffLimit: 100 } })
         .replicatedJob("w", { pods: 1, job: { activeDeadlineSeconds: 31_500_000, backoffLimit: 100 } }),
-    { budget: 100, warnings: ["active-deadline"] },
+    { budget: 100 },
+  ],
+  [
+    "a training with a deadline for each Job that JobSet recreates",
+    () =>
+      jobSet()
+        .spec({ failurePolicy: { maxRestarts: 3 } })
+        .replicatedJob("workers", { pods: 4, job: { activeDeadlineSeconds: 86_400, backoffLimit: 0 } }),
+    { budget: 3, warnings: ["active-deadline"] },
   ],
   [
     "MPI with an SSH server as a sidecar",
@@ -243,7 +255,7 @@ const SHAPES: readonly Shape[] = [
           pods: 2,
           initContainers: [container("keys"), container("sshd", { restartPolicy: "Always" })],
         }),
-    { budget: 6, retried: ["keys"] },
+    { budget: 6, retried: ["keys"], warnings: ["endless-retries"] },
   ],
   [
     "Flux with four containers that share their processes",
@@ -347,6 +359,11 @@ const SHAPES: readonly Shape[] = [
     "all-left-out",
   ],
   [
+    "a work queue that ends with the first Pod that finds it empty",
+    () => jobSet().replicatedJob("queue", { job: { completionMode: "NonIndexed", parallelism: 8 } }),
+    "all-left-out",
+  ],
+  [
     "a leader beside a work queue",
     () =>
       jobSet()
@@ -400,7 +417,7 @@ const SHAPES: readonly Shape[] = [
       jobSet()
         .annotation(ANNOTATION.workerContainers, "train")
         .replicatedJob("workers", { pods: 2, containers: [container("train"), container("log")] }),
-    { budget: 6, retried: ["log"] },
+    { budget: 6, retried: ["log"], warnings: ["endless-retries"] },
   ],
   [
     "a worker that a livenessProbe watches",
@@ -410,6 +427,31 @@ const SHAPES: readonly Shape[] = [
         containers: [container("train", { livenessProbe: { exec: { command: ["true"] } } })],
       }),
     { budget: 6, warnings: ["liveness-probe"] },
+  ],
+  [
+    "a server that saves its state in a preStop hook and takes long to start",
+    () =>
+      jobSet().replicatedJob("server", {
+        pods: 2,
+        containers: [
+          container("server", {
+            startupProbe: { httpGet: { path: "/health", port: 8000 } },
+            lifecycle: { preStop: { exec: { command: ["save"] } } },
+          }),
+        ],
+      }),
+    { budget: 6, warnings: ["liveness-probe", "pre-stop"] },
+  ],
+  [
+    "JobSet's example of RestartJob, whose other Jobs restart too",
+    () =>
+      leaderAndWorkers().spec({
+        failurePolicy: {
+          maxRestarts: 2,
+          rules: [{ action: "RestartJob", targetReplicatedJobs: ["workers"] }],
+        },
+      }),
+    { budget: 2, warnings: ["failure-rules"] },
   ],
   [
     "workers in a service mesh",
@@ -475,6 +517,23 @@ describe.each(injectable)("%s", (_what, builder, expected) => {
     expect(Object.fromEntries(containersOf(result).flatMap(finalCodes))).toEqual(expected.down ?? {});
   });
 
+  it("keeps its policies, and its own rules before the injected ones", () => {
+    const plain = builder().build();
+    for (const policy of ["failurePolicy", "successPolicy", "startupPolicy"]) {
+      expect(at(result, "spec", policy)).toEqual(at(plain, "spec", policy));
+    }
+    const ownRules = jobsOf(plain).map(podFailureRulesOf);
+    expect(jobsOf(result).map((job, index) => podFailureRulesOf(job).slice(0, ownRules[index]?.length))).toEqual(
+      ownRules,
+    );
+  });
+
+  it("gives the agent no share of a queue that has no quota for CPU and memory", () => {
+    const agents = containersOf(result).filter(({ name }) => name === AGENT.container);
+    expect(agents.length).toBeGreaterThan(0);
+    for (const agent of agents) expect(agent).not.toHaveProperty("resources");
+  });
+
   it("warns only where something is lost", () => {
     const { warnings } = previewOf(builder().build());
     for (const warning of warnings) {
@@ -497,6 +556,11 @@ describe.each(injectable)("%s", (_what, builder, expected) => {
 
 function jobsOf(object: JsonObject): JsonObject[] {
   return listAt(objectAt(object, "spec"), "replicatedJobs").filter(isObject);
+}
+
+function podFailureRulesOf(job: JsonObject): readonly Json[] {
+  const policy = at(job, "template", "spec", "podFailurePolicy");
+  return isObject(policy) ? listAt(policy, "rules") : [];
 }
 
 function containersOf(object: JsonObject): JsonObject[] {

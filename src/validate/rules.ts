@@ -1,7 +1,6 @@
 // All rules, in the order of `--explain` and docs/validation.md: first the user's own input, then what must be intact
 // after the last webhook has run.
 import type { Rule } from "./rule.ts";
-import { activeDeadline } from "./rules/active-deadline.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
 import { agentGate } from "./rules/agent-gate.ts";
@@ -40,6 +39,7 @@ import { ownRestartRules } from "./rules/own-restart-rules.ts";
 import { gcsFuse, pathways, serviceMesh } from "./rules/partners.ts";
 import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
+import { preStop } from "./rules/pre-stop.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
 import { tokenPrivate } from "./rules/token-private.ts";
 import { unknownAnnotations } from "./rules/unknown-annotations.ts";
@@ -74,9 +74,9 @@ export const RULES: readonly Rule[] = [
   ownRestartRules,
   podFailurePolicy,
   failureRules,
-  activeDeadline,
   failedIndexes,
   livenessProbe,
+  preStop,
   gcsFuse,
   pathways,
   serviceMesh,

@@ -1,10 +1,9 @@
 // The watch behind reprise.dev/max-restarts of Namespaces, with a server that sends events when a test says so.
-import type { ServerResponse } from "node:http";
 import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import { eventually } from "../../test/eventually.ts";
 import type { JsonObject } from "../json/types.ts";
-import { json, type ScriptedServer, scriptedServer } from "../kube/testing/scripted-server.ts";
+import { watchedCollection } from "../kube/testing/watched-collection.ts";
 import { allOf } from "./catch-up.ts";
 import { NamespaceWatch } from "./namespace-watch.ts";
 import type { AdmissionRequest } from "./review.ts";
@@ -25,37 +24,13 @@ function request(more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return { ...asked, object: { metadata: {} }, oldObject: undefined, ...more };
 }
 
-interface Cluster extends AsyncDisposable {
-  readonly server: ScriptedServer;
-  readonly watch: NamespaceWatch;
-  /** Sends an event to the watch. */
-  appears(object: JsonObject): void;
-}
-
 /** A cluster in which the Namespaces "old" and "plain" exist from the start. */
-async function cluster(status = 200): Promise<Cluster> {
-  let watching: ServerResponse | undefined;
-  const server = await scriptedServer((_request, response, url) => {
-    if (url.searchParams.has("watch")) {
-      watching = response;
-      response.writeHead(200).flushHeaders();
-    } else if (status === 200) {
-      const items = [namespace("old", "8"), namespace("plain")];
-      json(response, 200, { metadata: { resourceVersion: "4" }, items });
-    } else json(response, status, { kind: "Status", status: "Failure", code: status, message: "not for you" });
-  });
-  const watch = new NamespaceWatch({ client: server.client, log: pino({ level: "silent" }) });
-  void watch.start();
-  if (status === 200) await eventually(() => watching !== undefined);
-  return {
-    server,
-    watch,
-    appears: (object) => watching?.write(`${JSON.stringify({ type: "ADDED", object })}\n`),
-    async [Symbol.asyncDispose]() {
-      await watch.stop();
-      await server[Symbol.asyncDispose]();
-    },
-  };
+function cluster(status = 200) {
+  const items = [namespace("old", "8"), namespace("plain")];
+  return watchedCollection(
+    { items, status },
+    (client) => new NamespaceWatch({ client, log: pino({ level: "silent" }) }),
+  );
 }
 
 test("the annotations of all Namespaces are known after the first list", async () => {

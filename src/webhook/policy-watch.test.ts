@@ -1,10 +1,9 @@
 // The watch behind named failure policies, with a server that sends events when a test says so.
-import type { ServerResponse } from "node:http";
 import { pino } from "pino";
 import { afterEach, expect, test, vi } from "vitest";
 import { eventually } from "../../test/eventually.ts";
 import type { JsonObject } from "../json/types.ts";
-import { json, type ScriptedServer, scriptedServer } from "../kube/testing/scripted-server.ts";
+import { watchedCollection } from "../kube/testing/watched-collection.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import type { AdmissionRequest } from "./review.ts";
 
@@ -24,38 +23,13 @@ function request(name: string, more: Partial<AdmissionRequest> = {}): AdmissionR
   return { ...asked, object, oldObject: undefined, ...more };
 }
 
-interface Cluster extends AsyncDisposable {
-  readonly server: ScriptedServer;
-  readonly watch: PolicyWatch;
-  /** Sends an event to the watch. */
-  appears(object: JsonObject): void;
-}
-
 /** A cluster in which namespace "old" has a policy from the start. */
-async function cluster(status = 200): Promise<Cluster> {
-  let watching: ServerResponse | undefined;
-  const server = await scriptedServer((_request, response, url) => {
-    if (url.searchParams.has("watch")) {
-      watching = response;
-      response.writeHead(200).flushHeaders();
-    } else if (status === 200) {
-      const items = [configMap("old", { known: "failExitCodes: 7" })];
-      json(response, 200, { metadata: { resourceVersion: "4" }, items });
-    } else json(response, status, { kind: "Status", status: "Failure", code: status, message: "not for you" });
-  });
-  const log = pino({ level: "silent" });
-  const watch = new PolicyWatch({ client: server.client, log, configured: new Set(["everywhere"]) });
-  void watch.start();
-  if (status === 200) await eventually(() => watching !== undefined);
-  return {
-    server,
-    watch,
-    appears: (object) => watching?.write(`${JSON.stringify({ type: "ADDED", object })}\n`),
-    async [Symbol.asyncDispose]() {
-      await watch.stop();
-      await server[Symbol.asyncDispose]();
-    },
-  };
+function cluster(status = 200) {
+  const items = [configMap("old", { known: "failExitCodes: 7" })];
+  return watchedCollection(
+    { items, status },
+    (client) => new PolicyWatch({ client, log: pino({ level: "silent" }), configured: new Set(["everywhere"]) }),
+  );
 }
 
 test("the watch selects the ConfigMaps of one name, in all namespaces", async () => {

@@ -233,7 +233,7 @@ const OUTAGE_MS = 30_000;
 
 // The last test: for minutes afterwards the watches of Kubernetes' own controllers may lag. A Job then does not replace
 // its Pods, and healthy nodes count as lost.
-test("an API server outage and a dead leader: the standby completes the restart, other groups run on", async () => {
+test("an API server outage and a dead leader: the standby completes the restart, others keep running", async () => {
   const { cluster, reprise } = installation;
   const [group, bystander] = await Promise.all([
     TrainingGroup.start(installation, "cut-off", { stages: { workers: 2 } }),

@@ -188,7 +188,7 @@ it("an upgrade leaves running JobSets alone; they still recover, and new ones ge
   await fresh.gone();
 }, 600_000);
 
-it("reprise uninstalls with one command: JobSets run on, no object remains, and new JobSets stay plain", async () => {
+it("reprise uninstalls with one command: JobSets keep running, no object remains, new JobSets stay plain", async () => {
   const before = await group.running();
   const uninstalled = uninstallReprise(cluster, TAG.next);
   // The webhook serves on until the API server has dropped its connections. The next test need not wait for that.
@@ -217,7 +217,7 @@ let afterRemoval: { readonly before: Pods; readonly killedAt: number };
 
 it("a worker that fails after the removal starts again by itself in minutes, and the JobSet completes", async () => {
   const { before, killedAt } = afterRemoval;
-  // The agent asks for two minutes before it believes that nobody will lift its barrier.
+  // The agent asks for two minutes before it believes that no controller will lift its barrier.
   const again = await restartedAlone(before, 180_000);
   const seconds = (Date.now() - killedAt) / 1_000;
   process.stdout.write(`\nwithout reprise, a killed worker ran again within ${seconds.toFixed(0)} s\n`);

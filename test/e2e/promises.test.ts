@@ -135,7 +135,7 @@ describe.concurrent("a plain JobSet's own promise", () => {
 
     const savedIn = (epoch: number) => [0, 1, 2].map((index) => `saved-${epoch}-${index}`);
 
-    test("all of them save for 20 s, and the JobSet runs on after it is resumed, without a restart", async () => {
+    test("all of them save for 20 s, and the JobSet continues after it is resumed, without a restart", async () => {
       const { group, folder, before } = await startSaving("preempted");
       await group.suspend(true);
       await group.gone();

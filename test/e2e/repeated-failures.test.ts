@@ -43,7 +43,7 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
   const VICTIM = 2;
   const PEERS = ["0", "1", "3"];
 
-  /** One slot fails in each epoch of the plan. Then the group runs on. */
+  /** One slot fails in each epoch of the plan. Then the group keeps running. */
   async function failTenTimes(name: string, code: number, annotations: Readonly<Record<string, string>>) {
     const folder = new SharedFolder(installation.cluster, name);
     folder.connect(PEERS, EPOCHS);
@@ -85,10 +85,10 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
     const right = known.filter(({ pod }) => isVictim(pod));
     const wrong = known.filter(({ pod }) => !isVictim(pod));
     for (const code of [139, 1]) {
-      const [victim, peer, nobody] = [right, wrong, unknown].map(
+      const [victim, peer, none] = [right, wrong, unknown].map(
         (each) => each.filter((one) => one.code === code).length,
       );
-      process.stdout.write(`exit code ${code}: the victim blamed ${victim} times, a peer ${peer}, nobody ${nobody}\n`);
+      process.stdout.write(`exit code ${code}: the victim blamed ${victim} times, a peer ${peer}, no Pod ${none}\n`);
     }
     expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(2);
     // A signal tells it from its peers whenever the kubelets report it.
@@ -108,7 +108,7 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
     for (const { first, last } of inPlace) expect(peers(last)).toEqual(peers(first));
   });
 
-  test("failures that are nobody's make JobSet recreate the group as a whole", () => {
+  test("failures that no Pod is blamed for make JobSet recreate the group as a whole", () => {
     const recreated = groups.filter(({ last }) => isRecreated(last)).map(({ name }) => name);
     expect(recreated).toContain("same-moved");
   });

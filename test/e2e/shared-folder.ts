@@ -52,7 +52,7 @@ export class SharedFolder {
   }
 }
 
-/** Every user may write. Not sticky, because the kernel lets nobody open another user's pipe for writing there. */
+/** Every user may write. Not sticky, because the kernel lets no user open another user's pipe for writing there. */
 function openFolder(path: string): void {
   mkdirSync(path, { recursive: true });
   chmodSync(path, 0o777);

@@ -45,7 +45,7 @@ test("podFailurePolicy: FailJob codes fail the JobSet, Ignore codes are not coun
 
   await group.exitWorker(podAt(before, 0), 7);
   const crashed = await group.restarted(before.syncedEpoch + 1);
-  // With the last line that it wrote, because nobody can read the log of that run with kubectl.
+  // With the last line that it wrote, because kubectl cannot show the log of that run.
   const cause = { exitCode: 7, message: expect.stringContaining(`epoch ${before.syncedEpoch}`) };
   expect(crashed).toMatchObject({ restarts: 1, history: [{ cause, counted: true }] });
   await group.exitWorker(podAt(crashed, 0), 43);

@@ -140,9 +140,9 @@ describe("the InPlaceRestart CRD", () => {
     ["an epoch beyond int32", { syncedEpoch: 2_147_483_648 }, "must be of type integer with format int32"],
     ["an unknown phase", { phase: "Paused" }, 'Unsupported value: "Paused"'],
     ["a readiness that is not a fraction", { ready: "most" }, "status.ready"],
-    ["a history that grows without end", { history: Array(11).fill(record) }, "must have at most 10 items"],
+    ["a history that is too long", { history: Array(11).fill(record) }, "must have at most 10 items"],
     [
-      "held names without end",
+      "too many held names",
       { heldStages: Array.from({ length: 1025 }, (_, i) => `r${i}`) },
       "must have at most 1024 items",
     ],

@@ -1,4 +1,4 @@
-// What is in Git stays a plain JobSet: applying it again, by whatever means, changes nothing and is never refused.
+// What is in Git stays a plain JobSet: applying it again, with any tool, changes nothing and is never refused.
 import { createServer } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

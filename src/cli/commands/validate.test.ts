@@ -147,7 +147,7 @@ describe("reprise validate", SLOW, () => {
     expect(JSON.parse(explained.stdout).jobSets[0].results.length).toBeGreaterThan(20);
   });
 
-  it("goes on after broken files and documents, and lists all of them", async () => {
+  it("continues after broken files and documents, and lists all of them", async () => {
     const other = jobSetText("b").replace("v1alpha2", "v1");
     const text = ["a: [\n", jobSetText("a"), other, jobSetText("c")].join("---\n");
     const { code, stdout, stderr } = await cli.run(["validate", "-f", "nowhere.yaml", "-"], text);

@@ -41,6 +41,23 @@ it("the effect of injection names the exit codes that do not restart in place", 
   expect(effect(workers)).toBe("group of 1 Pod, exit 42,50-52 fails the JobSet, exit 64 gets a new Pod");
 });
 
+it.each<[string, JsonObject, string]>([
+  ["no failurePolicy", {}, "fails the JobSet"],
+  ["no recreation", { failurePolicy: { maxRestarts: 0 } }, "fails the JobSet"],
+  [
+    "a rule that fails the JobSet",
+    { failurePolicy: { maxRestarts: 2, rules: [{ action: "FailJobSet", onJobFailureReasons: ["PodFailurePolicy"] }] } },
+    "fails the JobSet",
+  ],
+  ["recreations", { failurePolicy: { maxRestarts: 2 } }, "recreates the Jobs"],
+])("the effect of injection says what FailJob of a podFailurePolicy leads to, with %s", (_what, spec, text) => {
+  const rules = [{ action: "FailJob", onExitCodes: { operator: "In", values: [42] } }];
+  const workers = jobSet()
+    .spec(spec)
+    .replicatedJob("workers", { job: { podFailurePolicy: { rules } }, pod: { restartPolicy: "Never" } });
+  expect(effect(workers)).toBe(`group of 1 Pod, exit 42 ${text}`);
+});
+
 it("the effect of injection names what is left out, with the reason", () => {
   const parts = jobSet()
     .annotation(ANNOTATION.replicatedJobs, "workers")

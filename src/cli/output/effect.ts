@@ -1,16 +1,16 @@
 // What injection means for the owner of a JobSet, in one sentence: the size of the group, how often it may restart, and
 // which exit codes and parts are exceptions. Pure. It reads the injected object, because that is what will run.
+import { recreationAfter } from "../../../controller/escalation/failure-rules.ts";
 import { exitClassesOf } from "../../../controller/group/exit-classes.ts";
 import type { Finding } from "../../api/admission.ts";
 import { hasAgent } from "../../api/agent-container.ts";
 import { budgetText, readBudget } from "../../api/budget.ts";
-import { type ReplicatedJob, readJobSet } from "../../api/jobset.ts";
+import { type JobSet, type ReplicatedJob, readJobSet } from "../../api/jobset.ts";
 import { ANNOTATION } from "../../api/names.ts";
 import { protocolOf } from "../../api/protocol.ts";
 import { recordJson } from "../../api/record-json.ts";
 import { asList, asMap, asText, type Fields } from "../../json/fields.ts";
 import type { JsonObject } from "../../json/types.ts";
-import { FAIL_JOB_SET_RULE } from "../../policy/compile.ts";
 import { formatCodes } from "../../policy/exit-codes.ts";
 import { count } from "./count.ts";
 
@@ -34,7 +34,7 @@ export function effectOf(injected: JsonObject, warnings: readonly Finding[]): st
       : budget === undefined
         ? []
         : [budgetText(budget)]),
-    ...exitCodeTexts(group, injected),
+    ...exitCodeTexts(group, jobSet),
     ...leftOutTexts(replicatedJobs, record["leftOut"]),
     ...partnerTexts(warnings),
   ].join(", ");
@@ -52,17 +52,18 @@ function podsOf(group: readonly ReplicatedJob[]): number {
   return group.reduce((pods, { replicas, parallelism }) => pods + replicas * parallelism, 0);
 }
 
-function exitCodeTexts(group: readonly ReplicatedJob[], injected: JsonObject): string[] {
-  const workers = group.flatMap(({ template }) =>
+function exitCodeTexts(group: readonly ReplicatedJob[], jobSet: JobSet): string[] {
+  const workers = group.flatMap(({ name, template }) =>
     asList(podSpecOf(template)["containers"])
       .map(asMap)
       .filter(restartsInPlace)
-      .map((container) => exitClassesOf(container, asMap(template["spec"]))),
+      .map((container) => ({ name, ...exitClassesOf(container, asMap(template["spec"])) })),
   );
-  const failPolicy = asList(asMap(asMap(injected["spec"])["failurePolicy"])["rules"]).map(asMap);
-  const failsJobSet = failPolicy.some(({ name }) => name === FAIL_JOB_SET_RULE);
+  const isFinal = ({ name }: { readonly name: string }) =>
+    recreationAfter(jobSet, { replicatedJob: name, reason: "PodFailurePolicy", message: "" }) === "none";
   const texts = [
-    { codes: workers.flatMap(({ fail }) => fail), effect: failsJobSet ? "fails the JobSet" : "fails its Job" },
+    { codes: workers.filter(isFinal).flatMap(({ fail }) => fail), effect: "fails the JobSet" },
+    { codes: workers.filter((worker) => !isFinal(worker)).flatMap(({ fail }) => fail), effect: "recreates the Jobs" },
     { codes: workers.flatMap(({ recreate }) => recreate), effect: "gets a new Pod" },
   ];
   return texts.flatMap(({ codes, effect }) => (codes.length === 0 ? [] : [`exit ${codesText(codes)} ${effect}`]));

@@ -1,5 +1,5 @@
 // What `reprise status` reports about one group, as plain data derived from its objects. Pure.
-import { budgetOf } from "../../../controller/escalation/budget.ts";
+import { budgetOf } from "../../../controller/escalation/used-budget.ts";
 import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
 import { describeCause } from "../../../controller/status/history.ts";
 import { describeLeftovers, largeLeftovers } from "../../../controller/status/shared-memory.ts";

@@ -159,11 +159,9 @@ describe("the agent's resources", () => {
   });
 
   it.each<[string, JsonObject[], JsonObject[]]>([
-    ["only memory is requested", [{ resources: { requests: { memory: "1Gi" } } }], []],
     ["only an initContainer has resources", [{}], [{ resources: GUARANTEED }]],
     ["one container has no limits", [{ resources: GUARANTEED }, {}], []],
     ["an initContainer has no limits", [{ resources: GUARANTEED }], [{}]],
-    ["a limit is zero", [{ resources: { limits: { cpu: "0", memory: "1Gi" } } }], []],
     ["a request is below its limit", [{ resources: { ...GUARANTEED, requests: { cpu: "1", memory: "1Mi" } } }], []],
   ])("have no CPU limit when %s", (_case, containers, initContainers) => {
     const object = jobSet().replicatedJob("workers", {
@@ -171,6 +169,19 @@ describe("the agent's resources", () => {
       initContainers: initContainers.map((fields, index) => container(`i${index}`, fields)),
     });
     expect(at(agentOf(object.build()), "resources")).toEqual(FLEXIBLE);
+  });
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ["memory", { requests: { memory: "1Gi" } }, { requests: { memory: "64Mi" }, limits: { memory: "64Mi" } }],
+    ["CPU", { requests: { cpu: 1, "google.com/tpu": 4 } }, { requests: { cpu: "10m" } }],
+    [
+      "memory, and CPU is limited to zero",
+      { limits: { cpu: "0", memory: "1Gi" } },
+      { requests: { memory: "64Mi" }, limits: { memory: "64Mi" } },
+    ],
+  ])("are only those that another container requests too, for which its queue has quota: %s", (_case, of, expected) => {
+    const object = jobSet().replicatedJob("workers", { containers: [container("train", { resources: of })] });
+    expect(at(agentOf(object.build()), "resources")).toEqual(expected);
   });
 
   it.each<[string, JsonObject]>([

@@ -10,7 +10,7 @@ import { agentRestartRule } from "../../policy/compile.ts";
 import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
 import { agentImage } from "./agent-image.ts";
-import { type AgentShare, agentResources, agentShare } from "./resources.ts";
+import { type AgentShare, agentAmounts, agentResources, agentShare } from "./resources.ts";
 import { type AgentUser, agentSecurityContext, agentUser, isConfined } from "./security.ts";
 import {
   isSharedMemoryPart,
@@ -36,6 +36,7 @@ interface AgentFacts {
   readonly memory: SharedMemory;
   readonly confined: boolean;
   readonly share: AgentShare;
+  readonly amounts: ReturnType<typeof agentAmounts>;
 }
 
 export function agentFacts(
@@ -50,12 +51,13 @@ export function agentFacts(
     memory,
     confined: isConfined(podSpec),
     share: agentShare(podSpec, chosen, settings.agentResources),
+    amounts: agentAmounts(podSpec, chosen),
   };
 }
 
 export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: AgentContext): JsonObject {
-  const { user, memory, confined, share } = facts;
-  const resources = agentResources(share, settings.agentResources, inputs);
+  const { user, memory, confined, share, amounts } = facts;
+  const resources = agentResources(share, amounts, settings.agentResources, inputs);
   return {
     name: AGENT.container,
     ...agentImage(settings),

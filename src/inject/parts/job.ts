@@ -82,6 +82,14 @@ export function withSlots(job: JsonObject): JsonObject {
 }
 
 export function checkSlots(job: JsonObject, index: number): Unsupported | undefined {
+  if (isWorkQueue(job)) {
+    return {
+      rule: "completions",
+      path: `${jobPath(index)}.completions`,
+      problem: "not set with completionMode NonIndexed, which is a work queue: it ends as soon as a Pod has succeeded",
+      fix: "set it to the number of Pods if all of them have to succeed",
+    };
+  }
   const { completions, parallelism } = withSlots(job);
   if (typeof completions !== "number") return undefined;
   const atOnce = isAbsent(parallelism) ? 1 : parallelism;
@@ -95,6 +103,11 @@ export function checkSlots(job: JsonObject, index: number): Unsupported | undefi
     problem: `${found}, and all Pods of a group run at the same time`,
     fix: "set both to the number of Pods",
   };
+}
+
+/** The Job controller does not replace failed Pods of such a Job once another one has succeeded. */
+function isWorkQueue({ completionMode, completions, parallelism }: JsonObject): boolean {
+  return completionMode === "NonIndexed" && isAbsent(completions) && !isAbsent(parallelism) && parallelism !== 1;
 }
 
 /**

@@ -1,7 +1,7 @@
 // The Pod template around the containers: restart policy, token volume, labels and annotations. Pure.
-import { isObject, objectAt, withDefault, withField, withList, withObject } from "../../json/edit.ts";
+import { isObject, listAt, objectAt, withDefault, withField, withList, withObject } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
-import type { JsonObject } from "../../json/types.ts";
+import type { Json, JsonObject } from "../../json/types.ts";
 import { withPullSecrets } from "./agent-image.ts";
 import { podPath } from "./template.ts";
 import type { Unsupported } from "./unsupported.ts";
@@ -43,21 +43,41 @@ export function withPodMetadata(pod: JsonObject, { labels, annotations }: PodAdd
   });
 }
 
-/** The label of every node, and the only way to choose Windows where `os` is not set. */
-const OS_LABEL = "kubernetes.io/os";
+/** Labels of every node, and the only way to choose Windows where `os` is not set. The second one is deprecated. */
+const OS_LABELS = ["kubernetes.io/os", "beta.kubernetes.io/os"] as const;
+
+const WINDOWS = "windows";
 
 export function checkOperatingSystem(podSpec: JsonObject, index: number): Unsupported | undefined {
-  const path = podPath(index);
-  const places = [
-    [`${path}.os.name`, objectAt(podSpec, "os")?.["name"]],
-    [`${path}.nodeSelector[${OS_LABEL}]`, objectAt(podSpec, "nodeSelector")?.[OS_LABEL]],
-  ] as const;
-  const windows = places.find(([, value]) => value === "windows");
-  if (windows === undefined) return undefined;
+  const place = windowsPlace(podSpec);
+  if (place === undefined) return undefined;
   return {
     rule: "linux-only",
-    path: windows[0],
-    problem: "is windows, and the agent runs on Linux only",
+    path: `${podPath(index)}.${place}`,
+    problem: "asks for Windows, and the agent runs on Linux only",
     fix: "run it on Linux nodes",
   };
+}
+
+/** The field that sends the Pod to Windows nodes. */
+function windowsPlace(podSpec: JsonObject): string | undefined {
+  if (objectAt(podSpec, "os")?.["name"] === WINDOWS) return "os.name";
+  const selector = objectAt(podSpec, "nodeSelector");
+  const label = OS_LABELS.find((key) => selector?.[key] === WINDOWS);
+  if (label !== undefined) return `nodeSelector[${label}]`;
+  const required = objectAt(objectAt(objectAt(podSpec, "affinity"), "nodeAffinity"), REQUIRED);
+  const terms = listAt(required, "nodeSelectorTerms");
+  // One of the terms is enough for a node, so all of them must ask for Windows.
+  return terms.length > 0 && terms.every(asksForWindows) ? `affinity.nodeAffinity.${REQUIRED}` : undefined;
+}
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+
+function asksForWindows(term: Json): boolean {
+  return listAt(isObject(term) ? term : undefined, "matchExpressions")
+    .filter(isObject)
+    .some(({ key, operator, values }) => {
+      const isAboutSystem = OS_LABELS.some((label) => label === key) && operator === "In";
+      return isAboutSystem && Array.isArray(values) && values.every((value) => value === WINDOWS);
+    });
 }

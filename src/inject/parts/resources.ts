@@ -26,16 +26,28 @@ export function agentShare(podSpec: JsonObject, chosen: boolean, usual: UsualRes
 
 type UsualResources = InjectionSettings["agentResources"];
 
+/**
+ * What the agent requests by default: only what another container requests too. A queue that has quota for memory and
+ * devices need not have any for CPU.
+ */
+export function agentAmounts(podSpec: JsonObject, chosen: boolean): readonly Counted[] {
+  return COUNTED.filter((name) => chosen || userContainers(podSpec).some((container) => hasAmount(container, name)));
+}
+
+type Counted = (typeof COUNTED)[number];
+
 /** The annotations override the config. */
 export function agentResources(
   share: AgentShare,
+  amounts: readonly Counted[],
   usual: UsualResources,
   { agentCpu, agentMemory }: Pick<Inputs, "agentCpu" | "agentMemory">,
 ): JsonObject | undefined {
   if (share === "none") return undefined;
   const { cpu, guaranteedCpu, memory } = usual === "none" ? NO_AMOUNTS : usual;
-  const ofCpu = amountOf("cpu", agentCpu ?? (share === "fixed" ? guaranteedCpu : cpu));
-  const ofMemory = amountOf("memory", agentMemory ?? memory);
+  const usualCpu = share === "fixed" ? guaranteedCpu : cpu;
+  const ofCpu = amountOf("cpu", agentCpu ?? (amounts.includes("cpu") ? usualCpu : undefined));
+  const ofMemory = amountOf("memory", agentMemory ?? (amounts.includes("memory") ? memory : undefined));
   const requests = { ...ofCpu, ...ofMemory };
   const limits = share === "fixed" ? requests : ofMemory;
   return Object.keys(limits).length === 0 ? { requests } : { requests, limits };
@@ -49,10 +61,12 @@ function amountOf(name: string, quantity: string | undefined): JsonObject {
 
 /** Whether a container, or the Pod as a whole, requests or limits CPU or memory. */
 function hasAmounts(holder: JsonObject): boolean {
+  return COUNTED.some((name) => hasAmount(holder, name));
+}
+
+function hasAmount(holder: JsonObject, name: Counted): boolean {
   const resources = objectAt(holder, "resources");
-  return [objectAt(resources, "requests"), objectAt(resources, "limits")].some((amounts) =>
-    COUNTED.some((name) => amount(amounts, name) !== undefined),
-  );
+  return ["requests", "limits"].some((kind) => amount(objectAt(resources, kind), name) !== undefined);
 }
 
 /** As the kubelet decides, without the agent: every container has equal requests and limits for both resources. */

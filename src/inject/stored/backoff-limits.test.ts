@@ -44,9 +44,19 @@ describe("the record of the injection", () => {
     expect(limitsOf(injected(create(object.build())))).toBeUndefined();
   });
 
-  it("keeps at most 20, because it is an annotation", () => {
+  it("keeps the most common one of many Jobs once, because it is an annotation, and the others by name", () => {
     const object = jobSet().spec(RULES);
     for (let index = 0; index < 30; index += 1) object.replicatedJob(`job-${index}`, { job: { backoffLimit: 0 } });
+    const after = injected(create(object.replicatedJob("leader", { job: { backoffLimit: 2 } }).build()));
+    expect(limitsOf(after)).toEqual({ "*": 0, leader: 2 });
+    const { annotations } = readJobSet(after);
+    expect(["job-0", "job-29", "leader"].map((name) => backoffLimitOf(annotations, name))).toEqual([0, 0, 2]);
+    expect(limitsOf(injected(create(after)))).toEqual(limitsOf(after));
+  });
+
+  it("has at most 20 limits, even if all Jobs differ", () => {
+    const object = jobSet().spec(RULES);
+    for (let index = 0; index < 30; index += 1) object.replicatedJob(`job-${index}`, { job: { backoffLimit: index } });
     expect(Object.keys(Object(limitsOf(injected(create(object.build())))))).toHaveLength(20);
   });
 });

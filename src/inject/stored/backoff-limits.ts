@@ -1,6 +1,6 @@
 // The backoffLimit of each participating Job as the user wrote it, for the record. Only a JobSet with rules of its own
 // needs it: a rule applies to a Job whose retries are used up. Pure.
-import { DEFAULT_BACKOFF_LIMIT } from "../../api/backoff-limits.ts";
+import { ALL_OTHERS, DEFAULT_BACKOFF_LIMIT } from "../../api/backoff-limits.ts";
 import { MAX_INT32 } from "../../api/names.ts";
 import { isAbsent, isObject, listAt, objectAt } from "../../json/edit.ts";
 import { asCount } from "../../json/fields.ts";
@@ -12,7 +12,7 @@ import { findAgent } from "../parts/agent.ts";
 /** By replicatedJob. */
 export type BackoffLimits = Readonly<Record<string, number>>;
 
-/** The record is an annotation. A Job beyond the limit counts as one with Kubernetes' default. */
+/** The record is an annotation. With more Jobs, the most common limit is written once and the exceptions by name. */
 const MOST_LIMITS = 20;
 
 export function writtenBackoffLimits(
@@ -22,11 +22,18 @@ export function writtenBackoffLimits(
   const rules = listAt(objectAt(spec, "failurePolicy"), "rules").filter(isObject);
   if (rules.every(({ name }) => name === FAIL_JOB_SET_RULE)) return undefined;
   const limits = participants.map(({ template: { name, job, podSpec } }) => {
-    // A copy of an injected JobSet without its record does not tell what the user wrote.
+    // A copy of an injected JobSet without its record does not show what the user wrote.
     const isKnown = findAgent(podSpec) === undefined;
     return [name, isKnown ? backoffLimitOf(job) : DEFAULT_BACKOFF_LIMIT] as const;
   });
-  return Object.fromEntries(limits.slice(0, MOST_LIMITS));
+  return limits.length <= MOST_LIMITS ? Object.fromEntries(limits) : briefly(limits);
+}
+
+function briefly(limits: readonly (readonly [name: string, limit: number])[]): BackoffLimits {
+  const alike = [...Map.groupBy(limits, ([, limit]) => limit)].sort(([, a], [, b]) => b.length - a.length);
+  const common = alike[0]?.[0] ?? DEFAULT_BACKOFF_LIMIT;
+  const others = limits.filter(([, limit]) => limit !== common).slice(0, MOST_LIMITS - 1);
+  return { [ALL_OTHERS]: common, ...Object.fromEntries(others) };
 }
 
 /** With a limit per index, Kubernetes sets none for the Job. */

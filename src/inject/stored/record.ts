@@ -10,7 +10,15 @@ import { VERSION } from "../../api/version.ts";
 import { listAt, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { type ExitCodePolicy, formatCodes, readClasses } from "../../policy/exit-codes.ts";
-import { type FindPolicy, type Inputs, type InputTexts, inputsOf, readInputs, SHAPING_ANNOTATIONS } from "../inputs.ts";
+import {
+  type FindPolicy,
+  type Inputs,
+  type InputTexts,
+  inputsOf,
+  readInputs,
+  SHAPING_ANNOTATIONS,
+  shapingTexts,
+} from "../inputs.ts";
 import { type BackoffLimits, readBackoffLimits } from "./backoff-limits.ts";
 
 export interface InjectionRecord {
@@ -49,18 +57,12 @@ export function writeRecord(record: InjectionRecord, replicatedJobs: number, lef
 export function readRecord(object: JsonObject): InjectionRecord | undefined {
   const status = recordJson(objectAt(objectAt(object, "metadata"), "annotations"));
   if (status === undefined) return undefined;
-  const inputs = objectAt(status, "inputs");
-  const texts: Record<string, string> = {};
-  for (const key of SHAPING_ANNOTATIONS) {
-    const input = textAt(inputs, key);
-    if (input !== undefined) texts[key] = input;
-  }
   return {
     protocol: status["protocol"] === "jobset" ? "jobset" : "epoch",
     agentImage: textAt(status, "agentImage") ?? "",
     imagePullSecrets: listAt(objectAt(status, "added"), "imagePullSecrets").filter((name) => typeof name === "string"),
     budget: readBudget(status["budget"]),
-    inputs: texts,
+    inputs: shapingTexts(objectAt(status, "inputs")),
     exitCodes: readExitCodes(objectAt(status, "exitCodes")),
     backoffLimits: readBackoffLimits(objectAt(status, "backoffLimits")),
   };

@@ -6,7 +6,7 @@ import { judged, type Rule } from "../rule.ts";
 export const failedIndexes: Rule = {
   name: "failed-indexes",
   describe:
-    "No participating Job has `maxFailedIndexes`: an index does not fail by itself any more, its whole group restarts.",
+    "No participating Job has `maxFailedIndexes`: an index no longer fails by itself, its whole group restarts.",
   severity: "warning",
   scope: "opted-in",
   check: ({ participants }) =>

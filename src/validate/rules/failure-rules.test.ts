@@ -32,9 +32,18 @@ it.each([
   ["RestartJob", "RestartJobSet"],
   ["RestartJobAndIgnoreMaxRestarts", "RestartJobSetAndIgnoreMaxRestarts"],
 ])("failure-rules says that %s restarts the whole group, as %s does", (action, alternative) => {
-  expect(findingsOf(failureRules, ruled({ name: "a", action: "FailJobSet" }, { name: "b", action }))).toMatchObject([
+  const rules = [
+    { name: "a", action: "FailJobSet" },
+    { name: "b", action },
+  ];
+  const object = plain({ replicas: 2 }).spec({ failurePolicy: { maxRestarts: 3, rules } });
+  expect(findingsOf(failureRules, object.build())).toMatchObject([
     { path: "spec.failurePolicy.rules[1].action", message: expect.stringContaining(`use ${alternative},`) },
   ]);
+});
+
+it("failure-rules accepts RestartJob in a group of one Job, which is restarted as a whole anyway", () => {
+  expect(findingsOf(failureRules, ruled({ name: "a", action: "RestartJob" }))).toEqual([]);
 });
 
 it("failure-rules reports a rule for reasons that never occur in a group", () => {

@@ -16,14 +16,16 @@ export const failureRules: Rule = {
   check({ object, participants, protocol }) {
     if (protocol === "jobset") return notApplicable("JobSet's own controller applies the rules");
     const names = new Set(participants.map(({ template }) => template.name));
-    const rules = (readJobSet(object).failurePolicy?.rules ?? []).flatMap((rule, index) => {
+    const { failurePolicy, replicatedJobs } = readJobSet(object);
+    const jobs = replicatedJobs.filter(({ name }) => names.has(name)).reduce((sum, { replicas }) => sum + replicas, 0);
+    const rules = (failurePolicy?.rules ?? []).flatMap((rule, index) => {
       const { name, targetReplicatedJobs: targets } = rule;
       const isOurs = name === FAIL_JOB_SET_RULE || (targets.length > 0 && !targets.some((target) => names.has(target)));
       return isOurs ? [] : [{ rule, path: `spec.failurePolicy.rules[${index}]` }];
     });
     if (rules.length === 0) return notApplicable("no failurePolicy rule of the user concerns the group");
     return judged(
-      rules.flatMap(({ rule, path }) => problemsOf(rule, path)),
+      rules.flatMap(({ rule, path }) => [...problemsOf(rule, path), ...(jobs > 1 ? restartsOthers(rule, path) : [])]),
       "every rule of the user keeps its meaning",
     );
   },
@@ -33,15 +35,8 @@ export const failureRules: Rule = {
 const INDEX_REASONS: ReadonlySet<string> = new Set(["FailedIndexes", "MaxFailedIndexesExceeded"]);
 
 function problemsOf(rule: FailureRule, path: string): readonly Problem[] {
-  const { action, onJobFailureReasons: reasons, onJobFailureMessagePatterns: patterns } = rule;
+  const { onJobFailureReasons: reasons, onJobFailureMessagePatterns: patterns } = rule;
   const problems: Problem[] = [];
-  if (action === "RestartJob" || action === "RestartJobAndIgnoreMaxRestarts") {
-    const alternative = action === "RestartJob" ? "RestartJobSet" : "RestartJobSetAndIgnoreMaxRestarts";
-    const message =
-      `${action} restarts the Pods of all replicatedJobs in place, not only those of the failed Job; ` +
-      `use ${alternative}, which says the same, or exclude replicatedJobs with reprise.dev/replicated-jobs`;
-    problems.push({ path: `${path}.action`, message });
-  }
   if (reasons.length > 0 && reasons.every((reason) => INDEX_REASONS.has(reason))) {
     const message =
       `${reasons.join(" and ")} never happens in a group: a failed Pod restarts in place, and no index fails for ` +
@@ -56,4 +51,14 @@ function problemsOf(rule: FailureRule, path: string): readonly Problem[] {
     problems.push({ path: `${path}.onJobFailureMessagePatterns[${index}]`, message });
   }
   return problems;
+}
+
+/** For a group of several Jobs. A group of one Job is restarted as a whole without reprise too. */
+function restartsOthers({ action }: FailureRule, path: string): readonly Problem[] {
+  if (action !== "RestartJob" && action !== "RestartJobAndIgnoreMaxRestarts") return [];
+  const alternative = action === "RestartJob" ? "RestartJobSet" : "RestartJobSetAndIgnoreMaxRestarts";
+  const message =
+    `${action} restarts the Pods of all replicatedJobs in place, not only those of the failed Job; ` +
+    `use ${alternative}, which says the same, or exclude replicatedJobs with reprise.dev/replicated-jobs`;
+  return [{ path: `${path}.action`, message }];
 }

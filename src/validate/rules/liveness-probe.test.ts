@@ -21,3 +21,10 @@ it("liveness-probe does not concern containers that are not workers", () => {
   const object = plain({ pods: 2, containers: [container("train"), probed] });
   expect(findingsOf(livenessProbe, object.annotation(ANNOTATION.workerContainers, "train").build())).toEqual([]);
 });
+
+it("liveness-probe reports a startupProbe too, after whose failure the kubelet does the same", () => {
+  const slow = container("train", { startupProbe: { tcpSocket: { port: 1 } } });
+  expect(findingsOf(livenessProbe, plain({ pods: 2, containers: [slow] }).build())).toMatchObject([
+    { path: `${podPath}.containers[0].startupProbe` },
+  ]);
+});

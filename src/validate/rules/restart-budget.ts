@@ -34,7 +34,7 @@ function zeroProblems(from: BudgetSource): Problem[] {
   }
 }
 
-/** Set by somebody else, so the user overrides it. */
+/** Not set on the JobSet, so the user overrides it there. */
 function ofOthers(source: string): Problem {
   return { path: "", message: `${source} is 0: ${CONSEQUENCE}; set ${ANNOTATION.maxRestarts} on the JobSet` };
 }

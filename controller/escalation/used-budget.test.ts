@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { A, B, failAndRecover, withMaxRestarts } from "../testing/restarts.ts";
 import { runningScene } from "../testing/scene.ts";
-import { budgetOf } from "./budget.ts";
+import { budgetOf } from "./used-budget.ts";
 
 describe("the budget", () => {
   it("includes the recreations that JobSet counted", () => {

@@ -1,5 +1,5 @@
 // How many group restarts a JobSet may have, and how many it has had. Pure.
-import { type Budget, budgetInForce, sourceText } from "../../src/api/budget.ts";
+import { type Budget, budgetInForce, budgetText, sourceText } from "../../src/api/budget.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 
 interface UsedBudget extends Budget {
@@ -18,9 +18,12 @@ export function isSpent({ max, used }: UsedBudget): boolean {
 
 /** Which restart the next one is. The first one says where the budget comes from, so that users can correct it. */
 export function describeRestart(budget: UsedBudget): string {
+  if (isSpent(budget))
+    return `${describeSpent(budget)}, so the JobSet fails unless a disruption turns out to be the cause`;
   const { max, used, from } = budget;
-  const source = used === 0 || isSpent(budget) ? ` (${sourceText(from)})` : "";
-  if (!isSpent(budget)) return `restart ${used + 1} of ${max}${source}`;
-  const outlook = "so the JobSet fails unless a disruption turns out to be the cause";
-  return `the budget of ${max} restarts${source} is spent, ${outlook}`;
+  return `restart ${used + 1} of ${max}${used === 0 ? ` (${sourceText(from)})` : ""}`;
+}
+
+export function describeSpent(budget: Budget): string {
+  return `the budget of ${budgetText(budget)} is spent`;
 }
