@@ -106,3 +106,12 @@ export function isRunning(
 export function isReady(pod: Pod): boolean {
   return isTrue(pod.conditions, "Ready");
 }
+
+/**
+ * Whether the Pod is about to succeed. A Pod that restarts in place stops its agent first: there, a worker may answer
+ * the signal with 0.
+ */
+export function isFinishing({ pod, state, running }: Member): boolean {
+  if (state !== "live" || !running || agentOf(pod)?.state.kind !== "running") return false;
+  return pod.containers.every(({ init, state: each }) => init || (each.kind === "terminated" && each.exitCode === 0));
+}

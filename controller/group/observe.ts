@@ -6,9 +6,11 @@ import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf, epochRuns } from "./epochs.ts";
-import { savesUntil } from "./grace.ts";
+import { endOfGrace, savesUntil } from "./grace.ts";
 import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
-import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom, withdrawLoss } from "./loss-index.ts";
+import { addTo, removeFrom } from "./index-sets.ts";
+import { dropLoss, keepLoss, lossesOfJob, lossesOfSlot, startEpoch, withdrawLoss } from "./loss-index.ts";
+import { dropMember, keepMember } from "./member-index.ts";
 import {
   isPaused,
   isReady,
@@ -74,10 +76,6 @@ export function observePod(group: Group, pod: Pod, now: number): void {
   const before = group.members.get(pod.uid);
   if (before !== undefined) tallyMember(group, before, -1);
   addTo(group.podsByJob, jobOf(pod), pod.uid);
-  if (pod.epoch.kind === "malformed") group.malformed.add(pod.uid);
-  else group.malformed.delete(pod.uid);
-  if (pod.shmLeftoverBytes === undefined) group.withLeftovers.delete(pod.uid);
-  else group.withLeftovers.add(pod.uid);
   place(group, pod, now);
 }
 
@@ -87,10 +85,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   if (member === undefined) return;
   tallyMember(group, member, -1);
   removeFrom(group.podsByJob, jobOf(member.pod), uid);
-  group.members.delete(uid);
-  group.malformed.delete(uid);
-  group.withLeftovers.delete(uid);
-  group.ending.delete(uid);
+  dropMember(group, member);
   group.reported.delete(uid);
   noteVanished(group, member, now);
 }
@@ -107,10 +102,7 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
-  for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
-  // No worker of the new epoch has run yet, so an exit that was seen before is none of its own.
-  for (const [uid, { epoch, runSeenAt }] of [...group.firstLosses])
-    if (epoch < synced || runSeenAt !== undefined) group.firstLosses.delete(uid);
+  startEpoch(group, synced);
 }
 
 /** Remembers what was reported about a Pod, so that it is reported once. */
@@ -199,13 +191,23 @@ function place(group: Group, pod: Pod, now: number): void {
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const placed = { pod, firstSeenAt, publishedAt, epochSince, restarts, runs, state, running, ready };
+  const graceEnd = state === "ending" ? endOfGrace(pod) : undefined;
+  const placed = {
+    pod,
+    firstSeenAt,
+    publishedAt,
+    epochSince,
+    restarts,
+    runs,
+    state,
+    running,
+    ready,
+    ...(graceEnd === undefined ? {} : { graceEnd }),
+  };
   // A Pod whose Job is gone still has its workers, so its label names the stage.
   const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
   const member: Member = { ...placed, ...(saves === undefined ? {} : { savesUntil: saves }) };
-  group.members.set(pod.uid, member);
-  if (state === "ending") group.ending.add(pod.uid);
-  else group.ending.delete(pod.uid);
+  keepMember(group, member);
   tallyMember(group, member, 1);
   if (state === "live" || state === "succeeded") supersede(group, pod);
   // A Pod without its Job proves nothing new, and does not revoke what it proved before.

@@ -1,7 +1,7 @@
 // The Pods that may have ended an epoch: those that failed by themselves, and not because the group restarted. Pure.
 import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place-restart.ts";
-import { epochOf } from "./epochs.ts";
-import { isFresh, isProof } from "./evidence.ts";
+import { livePods } from "./epochs.ts";
+import { isFresh, proofTest } from "./evidence.ts";
 import type { Group, Loss, Member } from "./group.ts";
 import { slotName } from "./slots.ts";
 
@@ -26,10 +26,12 @@ export function findSuspects(
   record: RestartRecord,
   now: number,
 ): Suspicion {
+  const ordered = Date.parse(record.deprecated ?? "");
   const losses = [...group.firstLosses].filter(
-    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, record),
+    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, ordered),
   );
-  const proven = losses.filter(([, loss]) => isProof(group, loss, status, now));
+  const isProof = proofTest(group, status, now);
+  const proven = losses.filter(([, loss]) => isProof(loss));
   const [deleted] = proven.filter(([, { cause }]) => cause.reason === "PodDeleted").map(toSuspect);
   const failed = proven.filter(([, { cause }]) => cause.reason !== "PodDeleted").map(toSuspect);
   const { pod } = record.cause;
@@ -41,13 +43,12 @@ export function findSuspects(
     isComplete:
       group.watchedEpoch === record.fromEpoch &&
       losses.every(([, loss]) => isFresh(group, loss)) &&
-      [...group.members.values()].every((member) => !isOutdated(member, record.fromEpoch)),
+      livePods(group, (epoch) => epoch === record.fromEpoch + 1).every((member) => !isOutdated(member)),
   };
 }
 
-/** Whether the Pod is at the barrier, and its status still shows workers of the epoch that ended. */
-function isOutdated({ pod, state }: Member, ended: number): boolean {
-  if (state !== "live" || epochOf({ pod }) !== ended + 1) return false;
+/** Whether the status of a Pod at the barrier still shows workers of the epoch that ended. */
+function isOutdated({ pod }: Member): boolean {
   return pod.containers.some(({ init, state: { kind } }) => !init && kind === "running");
 }
 
@@ -58,8 +59,7 @@ const CLOCK_DIFFERENCE_MS = 1_000;
  * Whether the group restart itself ended the worker: the kubelet stops it after the agent has exited, and a worker may
  * exit because its peers are being stopped. What was seen before the restart was ordered is no consequence of it.
  */
-function isConsequence({ at, termination }: Loss, { deprecated = "" }: RestartRecord): boolean {
-  const ordered = Date.parse(deprecated);
+function isConsequence({ at, termination }: Loss, ordered: number): boolean {
   if (termination?.finishedAt === undefined || !(at > ordered)) return false;
   const { finishedAt, agentFinishedAt = Number.POSITIVE_INFINITY } = termination;
   return finishedAt > agentFinishedAt || finishedAt >= ordered + CLOCK_DIFFERENCE_MS;

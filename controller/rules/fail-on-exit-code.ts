@@ -5,7 +5,7 @@ import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { failedByPolicy, recreationAfter, ruleFor } from "../escalation/failure-rules.ts";
-import { isProof } from "../group/evidence.ts";
+import { requestedProofs } from "../group/evidence.ts";
 import type { Loss } from "../group/group.ts";
 import { timestamp } from "../status/conditions.ts";
 import { describeCause, openRecord, withRecord } from "../status/history.ts";
@@ -19,9 +19,7 @@ export function failOnExitCode({ group, jobSet, status, now, rule }: Context): S
   // Recorded before, but the JobSet has not failed yet: retry.
   if (open?.action === "FailJobSet" && open.rule === rule)
     return { status, notices: [], failure: failureFor(jobSet, open.cause) };
-  const loss = [...group.losses.values()].find(
-    (each) => each.requestedAction === "fail" && isProof(group, each, status, now) && isFinal(jobSet, each, open),
-  );
+  const [, loss] = requestedProofs(group, status, now, "fail").find(([, each]) => isFinal(jobSet, each, open)) ?? [];
   if (loss === undefined) return undefined;
   const { cause } = loss;
   const failure = failureFor(jobSet, cause);

@@ -1,7 +1,7 @@
 // A failure for which a rule of the JobSet's failurePolicy says FailJobSet, once the Job has no retries left. Without
 // reprise the Job would fail, and JobSet would apply the rule. Pure.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
-import { finalRuleFor } from "../escalation/rule-failures.ts";
+import { finalRuleFor, stagesWithFinalRule } from "../escalation/rule-failures.ts";
 import { ownCrashes } from "../group/own-crash.ts";
 import { timestamp } from "../status/conditions.ts";
 import { describeCause, openRecord, withRecord } from "../status/history.ts";
@@ -17,7 +17,7 @@ export function failOnFailureRule({ group, jobSet, status, now, rule }: Context)
   if (open?.action === "FailJobSet" && open.rule === rule)
     return { status, notices: [], failure: failureFor(open.cause, undefined) };
   if (jobSet.failurePolicy?.rules === undefined) return undefined;
-  for (const crash of ownCrashes(group, status, now)) {
+  for (const crash of ownCrashes(group, status, now, stagesWithFinalRule(group, jobSet, status))) {
     const final = finalRuleFor(jobSet, status, crash);
     if (final === undefined) continue;
     const { cause, at } = crash;
