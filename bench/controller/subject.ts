@@ -6,7 +6,7 @@ import { Groups } from "../../controller/group/groups.ts";
 import { AgentAccess } from "../../controller/shell/agent-access.ts";
 import { FencedWrites, type WritingClient } from "../../controller/shell/fenced-writes.ts";
 import { createControllerMetrics } from "../../controller/shell/metrics.ts";
-import { Reconciler } from "../../controller/shell/reconcile.ts";
+import { RECONCILE_REST_MS, Reconciler } from "../../controller/shell/reconcile.ts";
 import { type InPlaceRestart, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { JsonObject } from "../../src/json/types.ts";
@@ -55,6 +55,7 @@ export class Subject {
     });
     const { signal } = new AbortController();
     this.#queue = new WorkQueue({
+      restMs: RECONCILE_REST_MS,
       process: async (key) => {
         const again = await reconciler.reconcile(key, signal);
         if (again !== undefined) this.#queue.addAfter(key, again);

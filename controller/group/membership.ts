@@ -36,6 +36,19 @@ export function isPaused(job: Job): boolean {
   return isRecreated(job) || job.suspended;
 }
 
+/** Whether nothing has changed that the states of the Job's Pods and slots follow from. */
+export function isSameForPods(before: Job, after: Job): boolean {
+  return (
+    before.name === after.name &&
+    before.controller?.uid === after.controller?.uid &&
+    before.replicatedJob === after.replicatedJob &&
+    isPaused(before) === isPaused(after) &&
+    before.outcome === after.outcome &&
+    before.parallelism === after.parallelism &&
+    JSON.stringify(before.completedIndexes) === JSON.stringify(after.completedIndexes)
+  );
+}
+
 export function memberState(pod: Pod, job: JobState): MemberState {
   if (job === "outside") return "outside";
   if (pod.phase === "Succeeded") return "succeeded";

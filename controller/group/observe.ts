@@ -15,6 +15,7 @@ import {
   isPaused,
   isReady,
   isRunning,
+  isSameForPods,
   jobState,
   mayBeOld,
   memberState,
@@ -52,6 +53,11 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
 export function observeJob(group: Group, job: Job, now: number): void {
   group.tick += 1;
   const before = group.jobs.get(job.uid);
+  if (before !== undefined && isSameForPods(before.job, job)) {
+    // The usual case: only its counts have changed. A Job may have thousands of Pods.
+    group.jobs.set(job.uid, { ...before, job });
+    return;
+  }
   if (before !== undefined) leave(group, before);
   const child = { job, slots: before?.slots ?? new Map() };
   group.jobs.set(job.uid, child);
