@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Subject } from "./controller/subject.ts";
-import { type Act, type Event, type Shape, Workload } from "./controller/workload.ts";
+import { type Act, type Events, type Shape, Workload } from "./controller/workload.ts";
 import { checkGates } from "./ranges.ts";
 
 const { values } = parseArgs({
@@ -25,6 +25,7 @@ const CHUNK = 8;
 /** The small group fails again after this time, so that many of its failures fall into a storm. */
 const PROBE_MS = 150;
 const BEAT_MS = 5;
+const QUIET_SECONDS = 4;
 /** Nothing that is measured here takes this long. */
 const PATIENCE_MS = 60_000;
 
@@ -76,16 +77,16 @@ async function measure(name: string, shape: Shape): Promise<Measurement[]> {
   const probe = new Probe(subject);
   await play(subject, group, group.start());
   await probe.start();
+  // What the benchmark itself costs: its timers, and the small group that fails all the time.
+  const quiet = await watch(subject, group, probe, [{ events: silence(RATE * QUIET_SECONDS), until: () => true }]);
+  const ownShare = quiet.cpuSeconds / quiet.seconds;
   const rows: Measurement[] = [];
   for (const [storm, acts] of Object.entries(STORMS)) {
     if (values.storm !== undefined && values.storm !== storm) continue;
-    rows.push({
-      storm,
-      shape: name,
-      pods: shape.jobs * shape.podsPerJob,
-      ...(await watch(subject, group, probe, acts(group))),
-    });
-    console.error(JSON.stringify(rows.at(-1)));
+    const row = await watch(subject, group, probe, acts(group));
+    const cpuSeconds = row.cpuSeconds - ownShare * row.seconds;
+    rows.push({ storm, shape: name, pods: shape.jobs * shape.podsPerJob, ...row, cpuSeconds });
+    console.error(JSON.stringify({ ...rows.at(-1), ownShare }));
   }
   await subject.stop();
   return rows;
@@ -97,15 +98,15 @@ async function watch(subject: Subject, group: Workload, probe: Probe, acts: read
   const decided = subject.decisions(group.key);
   const heart = new Heart();
   const probing = probe.run();
-  const [began, cpu] = [performance.now(), process.cpuUsage()];
+  const [began, cpu, made] = [performance.now(), process.cpuUsage(), makingTime];
   await play(subject, group, acts);
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (performance.now() - began) / 1_000;
   const delayMs = await probing.end();
   return {
-    events: acts.reduce((sum, { events }) => sum + events.length, 0),
+    events: acts.reduce((sum, { events }) => sum + events.count, 0),
     seconds,
-    cpuSeconds: (user + system) / 1e6,
+    cpuSeconds: (user + system - (makingTime - made)) / 1e6,
     decisions: subject.decisions(group.key) - decided,
     ...heart.stop(),
     delayMs,
@@ -125,14 +126,32 @@ async function play(subject: Subject, group: Workload, acts: readonly Act[]): Pr
   }
 }
 
-async function deliver(subject: Subject, events: readonly Event[]): Promise<void> {
+async function deliver(subject: Subject, events: Events): Promise<void> {
   const began = performance.now();
-  for (let at = 0; at < events.length; ) {
-    const due = Math.min(events.length, Math.ceil(((performance.now() - began) / 1_000) * RATE));
-    for (const end = Math.min(due, at + CHUNK); at < end; at += 1) events[at]?.(subject.groups);
+  for (let at = 0; at < events.count; ) {
+    const due = Math.min(events.count, Math.ceil(((performance.now() - began) / 1_000) * RATE));
+    const end = Math.min(due, at + CHUNK);
+    const made = making(() => Array.from({ length: end - at }, (_, index) => events.at(at + index)()));
+    for (const deliverTo of made) deliverTo(subject.groups);
+    at = end;
     if (at < due) await nextTurn();
-    else if (at < events.length) await sleep(1);
+    else if (at < events.count) await sleep(2);
   }
+}
+
+function silence(count: number): Events {
+  return { count, at: () => () => () => {} };
+}
+
+/** CPU time that went into making events, in microseconds. */
+let makingTime = 0;
+
+function making<T>(make: () => T): T {
+  const began = process.threadCpuUsage();
+  const made = make();
+  const { user, system } = process.threadCpuUsage(began);
+  makingTime += user + system;
+  return made;
 }
 
 /** A group of two Pods that fails again and again. Measures how long its failure waits for the write that ends it. */

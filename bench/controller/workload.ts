@@ -1,5 +1,5 @@
 // One JobSet with its Jobs and Pods, as the watches show them, and the events of what can happen to all of its Pods at
-// once. Events are made before they are played, so that making them is not measured.
+// once. An event is made shortly before it is delivered, as a watch parses it, and making it is not measured.
 import type { Groups } from "../../controller/group/groups.ts";
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
@@ -10,12 +10,18 @@ import type { ContainerState, ContainerStatus, Pod } from "../../src/api/pod.ts"
 import { workerRestartRule } from "../../src/policy/compile.ts";
 import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 
-/** Delivers one watch event. */
-export type Event = (groups: Groups) => void;
+/** Makes one watch event, which is then delivered. */
+export type Event = () => (groups: Groups) => void;
+
+/** Not a list: a hundred thousand prepared events would cost more memory, and more work for V8, than what is measured. */
+export interface Events {
+  readonly count: number;
+  readonly at: (index: number) => Event;
+}
 
 /** Events that are played in order, and what the group must show before the next act. */
 export interface Act {
-  readonly events: readonly Event[];
+  readonly events: Events;
   readonly until: (status: InPlaceRestartStatus) => boolean;
 }
 
@@ -61,33 +67,31 @@ export class Workload {
     const { key } = this;
     const jobSet = this.#jobSet;
     const { uid, resourceVersion } = jobSet;
-    const created: Event = (groups) => groups.jobSetChanged({ kind: "added", key, uid, resourceVersion, item: jobSet });
-    return [
-      { events: [created], until: () => true },
-      { events: this.#createJobs(), until: () => true },
-      ...this.#newPods(),
-    ];
+    const change = { kind: "added", key, uid, resourceVersion, item: jobSet } as const;
+    const created: Event = () => (groups) => groups.jobSetChanged(change);
+    return [{ events: listed([created, ...this.#createJobs()]), until: () => true }, ...this.#newPods()];
   }
 
   /** One worker fails, and every Pod restarts in place. */
   wave(): Act[] {
     const [first] = this.#slots();
     if (first === undefined) return [];
-    return [{ events: [this.#change(first, exited(1))], until: isBetweenEpochs }, ...this.#restartAll()];
+    return [{ events: listed([this.#change(first, exited(1))]), until: isBetweenEpochs }, ...this.#restartAll()];
   }
 
   /** Every worker fails before any Pod has restarted. */
   massFailure(): Act[] {
     const isDriver = (slot: string) => this.#shape.hasPolicies === true && slot.startsWith("driver");
-    const crashes = this.#slots().map((slot) => (isDriver(slot) ? [] : [this.#change(slot, exited(1))]));
-    return [{ events: this.#mixed(crashes), until: isBetweenEpochs }, ...this.#restartAll()];
+    const workers = this.#slots().filter((slot) => !isDriver(slot));
+    const crashes = mixed(workers, [(slot) => this.#change(slot, exited(1))]);
+    return [{ events: crashes, until: isBetweenEpochs }, ...this.#restartAll()];
   }
 
   /** `kubectl delete pods --all`: all terminate at once, and their Jobs replace them. */
   massDeletion(): Act[] {
     return [
-      { events: this.#mixed(this.#slots().map((slot) => [this.#change(slot, this.#deleted())])), until: () => true },
-      { events: this.#mixed(this.#slots().map((slot) => this.#end(slot))), until: isBetweenEpochs },
+      { events: mixed(this.#slots(), [this.#deletion]), until: () => true },
+      { events: mixed(this.#slots(), this.#end), until: isBetweenEpochs },
       ...this.#newPods(),
     ];
   }
@@ -96,18 +100,19 @@ export class Workload {
   recreation(): Act[] {
     const deletionTimestamp = new Date().toISOString();
     const jobs = [...this.#jobs.values()].map((job) => this.#changeJob(job, { deletionTimestamp }));
-    const pods = this.#slots().map((slot) => [this.#change(slot, this.#deleted())]);
-    const ends = this.#slots().map((slot) => this.#end(slot));
     const gone = [...this.#jobs.values()].map((job): Event => {
       const { uid, namespace, name } = job;
       this.#jobs.delete(uid);
-      return (groups) => groups.jobChanged({ kind: "deleted", key: `${namespace}/${name}`, uid, item: job, old: job });
+      const change = { kind: "deleted", key: `${namespace}/${name}`, uid, item: job, old: job } as const;
+      return () => (groups) => groups.jobChanged(change);
     });
     this.#generation += 1;
     return [
-      { events: [...jobs, ...this.#mixed(pods)], until: () => true },
-      { events: [...this.#mixed(ends), ...gone], until: isBetweenEpochs },
-      { events: this.#createJobs(), until: () => true },
+      { events: listed(jobs), until: () => true },
+      { events: mixed(this.#slots(), [this.#deletion]), until: () => true },
+      { events: mixed(this.#slots(), this.#end), until: () => true },
+      { events: listed(gone), until: isBetweenEpochs },
+      { events: listed(this.#createJobs()), until: () => true },
       ...this.#newPods(),
     ];
   }
@@ -116,47 +121,36 @@ export class Workload {
   #restartAll(): Act[] {
     this.#epoch += 1;
     const epoch = this.#epoch;
-    const restarts = this.#slots().map((slot) => [
-      this.#change(slot, stopped),
-      this.#change(slot, restarting),
-      this.#change(slot, (pod) => ({ ...pod, epoch: { kind: "present", epoch } })),
+    const restarts = mixed(this.#slots(), [
+      (slot) => this.#change(slot, stopped),
+      (slot) => this.#change(slot, restarting),
+      (slot) => this.#change(slot, (pod) => ({ ...pod, epoch: { kind: "present", epoch } })),
     ]);
     return [
-      { events: [...this.#mixed(restarts), ...this.#jobReports(0)], until: ({ syncedEpoch }) => syncedEpoch === epoch },
-      this.#runAll(),
+      { events: listed(this.#jobReports(0)), until: () => true },
+      { events: restarts, until: ({ syncedEpoch }) => syncedEpoch === epoch },
+      ...this.#runAll(),
     ];
   }
 
   #newPods(): Act[] {
     this.#epoch += 1;
     const epoch = this.#epoch;
-    const starts = this.#allSlots().map((slot) => {
-      const created = this.#create(slot);
-      return [
-        created,
-        this.#change(slot, (pod) => ({ ...pod, node: nodeOf(slot), conditions: [SCHEDULED] })),
-        this.#change(slot, agentStarts),
-        this.#change(slot, (pod) => ({ ...pod, epoch: { kind: "present", epoch } })),
-      ];
-    });
-    return [{ events: this.#mixed(starts), until: ({ syncedEpoch }) => syncedEpoch === epoch }, this.#runAll()];
+    const starts = mixed(this.#slots(), [
+      (slot) => this.#create(slot),
+      (slot) => this.#change(slot, (pod) => ({ ...pod, node: nodeOf(slot), conditions: [SCHEDULED] })),
+      (slot) => this.#change(slot, agentStarts),
+      (slot) => this.#change(slot, (pod) => ({ ...pod, epoch: { kind: "present", epoch } })),
+    ]);
+    return [{ events: starts, until: ({ syncedEpoch }) => syncedEpoch === epoch }, ...this.#runAll()];
   }
 
-  #runAll(): Act {
-    const runs = this.#slots().map((slot) => [this.#change(slot, running), this.#change(slot, ready)]);
-    const events = [...this.#mixed(runs), ...this.#jobReports(this.#shape.podsPerJob)];
-    return { events, until: (status) => status.phase === "Running" };
-  }
-
-  /** Each Pod's own events in order, and those of all Pods as if a share of them were busy at a time. */
-  #mixed(sequences: readonly (readonly Event[])[]): Event[] {
-    const overlap = Math.max(1, sequences.length * OVERLAP);
-    // A fixed order that is not the order of the slots.
-    const place = (index: number) => (index * 7_919) % Math.max(1, sequences.length);
-    return sequences
-      .flatMap((events, index) => events.map((event, step) => ({ event, at: place(index) + step * overlap })))
-      .toSorted((a, b) => a.at - b.at)
-      .map(({ event }) => event);
+  #runAll(): Act[] {
+    const runs = mixed(this.#slots(), [(slot) => this.#change(slot, running), (slot) => this.#change(slot, ready)]);
+    return [
+      { events: runs, until: (status) => status.phase === "Running" },
+      { events: listed(this.#jobReports(this.#shape.podsPerJob)), until: () => true },
+    ];
   }
 
   #jobReports(readyPods: number): Event[] {
@@ -165,7 +159,7 @@ export class Workload {
 
   #createJobs(): Event[] {
     const events: Event[] = [];
-    for (const slot of this.#allSlots()) {
+    for (const slot of this.#slots()) {
       const { job: name, stage, pods } = this.#placeOf(slot);
       const uid = `${name}-${this.#generation}`;
       if (this.#jobs.has(uid)) continue;
@@ -186,9 +180,8 @@ export class Workload {
       };
       this.#jobs.set(uid, job);
       const { resourceVersion } = job;
-      events.push((groups) =>
-        groups.jobChanged({ kind: "added", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item: job }),
-      );
+      const change = { kind: "added", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item: job } as const;
+      events.push(() => (groups) => groups.jobChanged(change));
     }
     return events;
   }
@@ -197,67 +190,75 @@ export class Workload {
     const item: Job = { ...old, ...change, resourceVersion: this.#next() };
     const { uid, name, resourceVersion } = item;
     this.#jobs.set(uid, item);
-    return (groups) =>
-      groups.jobChanged({ kind: "updated", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item, old });
+    const update = { kind: "updated", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item, old } as const;
+    return () => (groups) => groups.jobChanged(update);
   }
 
   #create(slot: string): Event {
-    const { job, index, stage } = this.#placeOf(slot);
-    const version = this.#next();
-    const pod: Pod = {
-      name: `${this.#name}-${slot.replace("/", "-")}-${version}`,
-      namespace: NAMESPACE,
-      uid: `pod-${version}`,
-      resourceVersion: version,
-      controller: { kind: "Job", name: job, uid: `${job}-${this.#generation}` },
-      jobSetName: this.#name,
-      jobSetUid: this.#jobSet.uid,
-      replicatedJob: stage,
-      completionIndex: index,
-      injected: true,
-      safeToForcefullyDelete: false,
-      epoch: { kind: "absent" },
-      phase: "Pending",
-      reason: "",
-      conditions: [],
-      containers: [],
+    return () => {
+      const { job, index, stage } = this.#placeOf(slot);
+      const version = this.#next();
+      const pod: Pod = {
+        name: `${this.#name}-${slot.replace("/", "-")}-${version}`,
+        namespace: NAMESPACE,
+        uid: `pod-${version}`,
+        resourceVersion: version,
+        controller: { kind: "Job", name: job, uid: `${job}-${this.#generation}` },
+        jobSetName: this.#name,
+        jobSetUid: this.#jobSet.uid,
+        replicatedJob: stage,
+        completionIndex: index,
+        injected: true,
+        safeToForcefullyDelete: false,
+        epoch: { kind: "absent" },
+        phase: "Pending",
+        reason: "",
+        conditions: [],
+        containers: [],
+      };
+      this.#pods.set(slot, pod);
+      const { uid, name, resourceVersion } = pod;
+      const change = { kind: "added", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item: pod } as const;
+      return (groups) => groups.podChanged(change);
     };
-    this.#pods.set(slot, pod);
-    const { uid, name, resourceVersion } = pod;
-    return (groups) =>
-      groups.podChanged({ kind: "added", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item: pod });
   }
 
   #change(slot: string, change: (pod: Pod) => Pod): Event {
-    const old = this.#pods.get(slot);
-    if (old === undefined) throw new Error(`slot ${slot} is empty`);
-    const item: Pod = { ...change(old), resourceVersion: this.#next() };
-    this.#pods.set(slot, item);
-    const { uid, name, resourceVersion } = item;
-    return (groups) =>
-      groups.podChanged({ kind: "updated", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item, old });
+    return () => {
+      const old = this.#pod(slot);
+      const item: Pod = { ...change(old), resourceVersion: this.#next() };
+      this.#pods.set(slot, item);
+      const { uid, name, resourceVersion } = item;
+      const update = { kind: "updated", key: `${NAMESPACE}/${name}`, uid, resourceVersion, item, old } as const;
+      return (groups) => groups.podChanged(update);
+    };
   }
 
-  #deleted(): (pod: Pod) => Pod {
-    const timestamp = new Date(Date.now() + GRACE_SECONDS * 1_000).toISOString().replace(/\.\d+Z$/, "Z");
-    return (pod) => ({ ...pod, deletion: { timestamp, graceSeconds: GRACE_SECONDS } });
+  #pod(slot: string): Pod {
+    const pod = this.#pods.get(slot);
+    if (pod === undefined) throw new Error(`slot ${slot} is empty`);
+    return pod;
   }
+
+  readonly #deletion = (slot: string): Event =>
+    this.#change(slot, (pod) => {
+      const timestamp = wholeSeconds(Date.now() + GRACE_SECONDS * 1_000);
+      return { ...pod, deletion: { timestamp, graceSeconds: GRACE_SECONDS } };
+    });
 
   /** The worker of a deleted Pod stops, its phase becomes final, and the Pod goes. */
-  #end(slot: string): Event[] {
-    const events = [this.#change(slot, exited(143)), this.#change(slot, (pod) => ({ ...pod, phase: "Failed" }))];
-    const last = this.#pods.get(slot);
-    if (last === undefined) return events;
-    const { uid, name } = last;
-    const key = `${NAMESPACE}/${name}`;
-    return [...events, (groups) => groups.podChanged({ kind: "deleted", key, uid, item: last, old: last })];
-  }
+  readonly #end: readonly ((slot: string) => Event)[] = [
+    (slot) => this.#change(slot, exited(143)),
+    (slot) => this.#change(slot, (pod) => ({ ...pod, phase: "Failed" })),
+    (slot) => () => {
+      const last = this.#pod(slot);
+      const { uid, name } = last;
+      const change = { kind: "deleted", key: `${NAMESPACE}/${name}`, uid, item: last, old: last } as const;
+      return (groups) => groups.podChanged(change);
+    },
+  ];
 
   #slots(): string[] {
-    return [...this.#pods.keys()];
-  }
-
-  #allSlots(): string[] {
     const { jobs, podsPerJob, hasPolicies } = this.#shape;
     const slots = Array.from({ length: jobs * podsPerJob }, (_, at) => {
       return `workers-${Math.floor(at / podsPerJob)}/${at % podsPerJob}`;
@@ -313,6 +314,31 @@ export class Workload {
   }
 }
 
+function listed(events: readonly Event[]): Events {
+  return { count: events.length, at: (index) => events[index] ?? nothing };
+}
+
+function nothing(): (groups: Groups) => void {
+  return () => {};
+}
+
+/** Each Pod's own events in order, and those of all Pods as if a share of them were busy at a time. */
+function mixed(slots: readonly string[], steps: readonly ((slot: string) => Event)[]): Events {
+  const overlap = Math.max(1, slots.length * OVERLAP);
+  // A fixed order that is not the order of the slots.
+  const place = (index: number) => (index * 7_919) % Math.max(1, slots.length);
+  const position = (event: number) => place(Math.floor(event / steps.length)) + (event % steps.length) * overlap;
+  const order = Uint32Array.from({ length: slots.length * steps.length }, (_, event) => event);
+  order.sort((a, b) => position(a) - position(b));
+  return {
+    count: order.length,
+    at: (index) => {
+      const event = order[index] ?? 0;
+      return steps[event % steps.length]?.(slots[Math.floor(event / steps.length)] ?? "") ?? nothing;
+    },
+  };
+}
+
 function isBetweenEpochs({ deprecatedEpoch, syncedEpoch }: InPlaceRestartStatus): boolean {
   return deprecatedEpoch === syncedEpoch;
 }
@@ -341,8 +367,9 @@ function restartsOf({ containers }: Pod): number {
   return containers[0]?.restartCount ?? 0;
 }
 
-function seconds(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, "Z");
+/** As Kubernetes writes times. */
+function wholeSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function withContainers(pod: Pod, agent: ContainerState, worker: ContainerState, restarts = restartsOf(pod)): Pod {
@@ -353,7 +380,7 @@ const UP: ContainerState = { kind: "running", startedAt: "2026-01-01T00:00:00Z" 
 const WAITING: ContainerState = { kind: "waiting", reason: "PodInitializing" };
 
 function terminated(exitCode: number): ContainerState {
-  const [startedAt, finishedAt] = ["2026-01-01T00:00:00Z", seconds()];
+  const [startedAt, finishedAt] = ["2026-01-01T00:00:00Z", wholeSeconds(Date.now())];
   return { kind: "terminated", exitCode, reason: "Error", startedAt, finishedAt, message: "connection lost" };
 }
 

@@ -11,8 +11,10 @@ export function keepLoss(group: Group, pod: string, loss: Loss): void {
   group.losses.set(pod, loss);
   addTo(group.lossesBySlot, loss.slot, pod);
   addTo(group.lossesByJob, loss.job, pod);
-  if (before !== undefined) tallyLoss(group, before, -1);
-  tallyLoss(group, loss, 1);
+  if (before === undefined || !isSameInTally(before, loss)) {
+    if (before !== undefined) tallyLoss(group, before, -1);
+    tallyLoss(group, loss, 1);
+  }
   if (isFirst(group, loss, group.firstLosses.get(pod))) keepFirstLoss(group, pod, loss);
 }
 
@@ -67,6 +69,20 @@ export function startEpoch(group: Group, epoch: number): void {
   // What is left may no longer be fresh.
   group.lossTallies.clear();
   for (const loss of group.losses.values()) tallyLoss(group, loss, 1);
+}
+
+function isSameInTally(before: Loss, after: Loss): boolean {
+  return (
+    before.epoch === after.epoch &&
+    before.stage === after.stage &&
+    before.requestedAction === after.requestedAction &&
+    before.counted === after.counted &&
+    before.runSeenAt === after.runSeenAt &&
+    before.own === after.own &&
+    before.ignored === after.ignored &&
+    before.cause.reason === after.cause.reason &&
+    before.cause.exitCode === after.cause.exitCode
+  );
 }
 
 function tallyLoss(group: Group, loss: Loss, sign: 1 | -1): void {

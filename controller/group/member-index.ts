@@ -5,18 +5,27 @@ import type { Group, Member, Saving } from "./group.ts";
 import { addTo, mark, removeFrom } from "./index-sets.ts";
 import { isFinishing } from "./membership.ts";
 
+/** The sets of the group, and which Pods belong to each. */
+const MARKS = [
+  ["malformed", ({ pod }: Member) => pod.epoch.kind === "malformed"],
+  ["withLeftovers", ({ pod }: Member) => pod.shmLeftoverBytes !== undefined],
+  ["ending", ({ state }: Member) => state === "ending"],
+  ["finishing", isFinishing],
+] as const;
+
 /** Adds a Pod, or replaces what was known about it. */
 export function keepMember(group: Group, member: Member): void {
   const { uid } = member.pod;
   const before = group.members.get(uid);
   group.members.set(uid, member);
-  mark(group.malformed, uid, member.pod.epoch.kind === "malformed");
-  mark(group.withLeftovers, uid, member.pod.shmLeftoverBytes !== undefined);
-  mark(group.ending, uid, member.state === "ending");
-  mark(group.finishing, uid, isFinishing(member));
+  for (const [name, belongs] of MARKS) {
+    const isMarked = before !== undefined && belongs(before);
+    if (isMarked !== belongs(member)) mark(group[name], uid, !isMarked);
+  }
   reindex(group.liveByEpoch, uid, before && liveEpoch(before), liveEpoch(member));
   reindex(group.podsByNode, uid, before && presentNode(before), presentNode(member));
   reindex(group.terminating, uid, before?.graceEnd, member.graceEnd);
+  if (before?.savesUntil === undefined && member.savesUntil === undefined) return;
   if (before !== undefined) tallySaving(group, before, -1);
   tallySaving(group, member, 1);
 }
@@ -24,7 +33,7 @@ export function keepMember(group: Group, member: Member): void {
 export function dropMember(group: Group, member: Member): void {
   const { uid } = member.pod;
   group.members.delete(uid);
-  for (const set of [group.malformed, group.withLeftovers, group.ending, group.finishing]) set.delete(uid);
+  for (const [name] of MARKS) group[name].delete(uid);
   reindex(group.liveByEpoch, uid, liveEpoch(member), undefined);
   reindex(group.podsByNode, uid, presentNode(member), undefined);
   reindex(group.terminating, uid, member.graceEnd, undefined);

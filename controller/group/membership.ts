@@ -58,12 +58,13 @@ export function memberState(pod: Pod, job: JobState): MemberState {
 
 /** The latest run of each worker container, with the event that first showed it. */
 export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number): ReadonlyMap<string, Run> {
-  const runs = new Map(before);
+  let runs: Map<string, Run> | undefined;
   for (const { name, init, containerID, state } of pod.containers) {
-    if (init || containerID === undefined || runs.get(name)?.id === containerID) continue;
+    if (init || containerID === undefined || (runs ?? before).get(name)?.id === containerID) continue;
+    runs ??= new Map(before);
     runs.set(name, { id: containerID, seenAt: tick, seenEnded: state.kind === "terminated" });
   }
-  return runs;
+  return runs ?? before;
 }
 
 /**

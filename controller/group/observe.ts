@@ -7,7 +7,7 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf, epochRuns } from "./epochs.ts";
 import { endOfGrace, savesUntil } from "./grace.ts";
-import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
+import { type ChildJob, type Group, type Member, newTally, type Run } from "./group.ts";
 import { addTo, removeFrom } from "./index-sets.ts";
 import { dropLoss, keepLoss, lossesOfJob, lossesOfSlot, startEpoch, withdrawLoss } from "./loss-index.ts";
 import { dropMember, keepMember } from "./member-index.ts";
@@ -24,7 +24,7 @@ import {
   unknownJobState,
 } from "./membership.ts";
 import { findFailure, type PodFailure } from "./pod-failure.ts";
-import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
+import { enterSlots, isInside, isSameInTally, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 import { terminationOf } from "./termination.ts";
 
@@ -80,9 +80,8 @@ export function forgetJob(group: Group, uid: string, now: number): void {
 export function observePod(group: Group, pod: Pod, now: number): void {
   group.tick += 1;
   const before = group.members.get(pod.uid);
-  if (before !== undefined) tallyMember(group, before, -1);
-  addTo(group.podsByJob, jobOf(pod), pod.uid);
-  place(group, pod, now);
+  if (before === undefined || jobOf(before.pod) !== jobOf(pod)) addTo(group.podsByJob, jobOf(pod), pod.uid);
+  place(group, pod, before, now);
 }
 
 export function forgetPod(group: Group, uid: string, now: number): void {
@@ -140,7 +139,7 @@ function enter(group: Group, child: ChildJob, now: number): void {
 }
 
 function placeAll(group: Group, jobUid: string, now: number): void {
-  for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
+  for (const { pod } of membersOf(group, jobUid)) place(group, pod, undefined, now);
 }
 
 /** The losses at these indexes of the Job do not count towards the budget. */
@@ -160,7 +159,7 @@ function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: 
 /** A Pod that takes a slot in an epoch repairs what an earlier Pod of the slot lost in that epoch, before it ran. */
 function supersede(group: Group, pod: Pod): void {
   const { epoch, completionIndex, controller } = pod;
-  if (epoch.kind !== "present") return;
+  if (epoch.kind !== "present" || group.losses.size === 0) return;
   for (const [uid, loss] of lossesOfSlot(group, slotName(controller?.name, completionIndex))) {
     if (loss.epoch === epoch.epoch && uid !== pod.uid) dropLoss(group, uid);
   }
@@ -180,13 +179,16 @@ function noteVanished(group: Group, member: Member, now: number): void {
   noteLoss(group, member, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
-/** Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. */
-function place(group: Group, pod: Pod, now: number): void {
+/**
+ * Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. `tallied`
+ * is what the counts still include of it.
+ */
+function place(group: Group, pod: Pod, tallied: Member | undefined, now: number): void {
   const before = group.members.get(pod.uid);
   const child = group.jobs.get(jobOf(pod));
   const stage = child === undefined ? undefined : group.stages.get(child.job.replicatedJob);
   const workers = stage?.stage.workers ?? [];
-  const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
+  const runs = runsOf(pod, before?.runs ?? NO_RUNS, group.tick);
   const { jobSet } = group;
   const job = child === undefined ? unknownJobState(pod, jobSet) : jobState(child.job, jobSet, stage);
   const state = memberState(pod, job);
@@ -197,7 +199,7 @@ function place(group: Group, pod: Pod, now: number): void {
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const graceEnd = state === "ending" ? endOfGrace(pod) : undefined;
+  const graceEnd = state === "ending" ? graceEndOf(pod, before) : undefined;
   const placed = {
     pod,
     firstSeenAt,
@@ -212,9 +214,12 @@ function place(group: Group, pod: Pod, now: number): void {
   };
   // A Pod whose Job is gone still has its workers, so its label names the stage.
   const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
-  const member: Member = { ...placed, ...(saves === undefined ? {} : { savesUntil: saves }) };
+  const member: Member = saves === undefined ? placed : { ...placed, savesUntil: saves };
   keepMember(group, member);
-  tallyMember(group, member, 1);
+  if (tallied === undefined || !isSameInTally(tallied, member)) {
+    if (tallied !== undefined) tallyMember(group, tallied, -1);
+    tallyMember(group, member, 1);
+  }
   if (state === "live" || state === "succeeded") supersede(group, pod);
   // A Pod without its Job proves nothing new, and does not revoke what it proved before.
   if (child === undefined) return;
@@ -222,6 +227,19 @@ function place(group: Group, pod: Pod, now: number): void {
   const failure = state === "outside" ? undefined : findFailure(pod, context);
   if (failure !== undefined) noteLoss(group, member, before, failure, now);
   else if (state === "outside" || !hasCrashed(group, pod)) withdrawLoss(group, pod.uid, running);
+}
+
+const NO_RUNS: Member["runs"] = new Map();
+
+/** Parsed once for each deletion: a Pod that is ending still has several events. */
+function graceEndOf(pod: Pod, before: Member | undefined): number | undefined {
+  const isKnown = before?.graceEnd !== undefined && before.pod.deletion?.timestamp === pod.deletion?.timestamp;
+  return isKnown ? before.graceEnd : endOfGrace(pod);
+}
+
+function findRun({ runs }: Member, id: string): Run | undefined {
+  for (const run of runs.values()) if (run.id === id) return run;
+  return undefined;
 }
 
 /** A worker that was seen to exit has ended its epoch, also when the next status shows its Pod restarting in place. */
@@ -243,7 +261,7 @@ function noteLoss(group: Group, member: Member, last: Member | undefined, failur
     dropLoss(group, pod.uid);
     return;
   }
-  const run = [...member.runs.values()].find(({ id }) => id === failure.containerID);
+  const run = failure.containerID === undefined ? undefined : findRun(member, failure.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
   // Once known not to count, it stays so: the Job that was suspended may be resumed before the Pod is gone.
