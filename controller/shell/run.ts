@@ -149,6 +149,7 @@ export async function runController(options: ControllerOptions): Promise<Running
       metrics.relisted(watched);
       log.info({ watched }, "relisted");
     },
+    onReconnect: (watched, reason) => metrics.reconnected(watched, reason),
   });
   const election = new LeaderElection({
     client,
