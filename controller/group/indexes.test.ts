@@ -12,8 +12,9 @@ import { epochOf, livePods } from "./epochs.ts";
 import { isDeparture, isFresh, proofs, proofTest, requestedProofs } from "./evidence.ts";
 import { graceOverNext, isWorkBeingSaved, OVERDUE_MS } from "./grace.ts";
 import type { Group, Member } from "./group.ts";
-import { isFinishing } from "./membership.ts";
+import { isFinishing, jobState, memberState, unknownJobState } from "./membership.ts";
 import { ownCrashOf } from "./own-crash.ts";
+import { isInside } from "./slots.ts";
 
 const JOBS = ["workers-0", "workers-1", "driver-0"];
 const NODES = ["n0", "n1", "n2"];
@@ -52,6 +53,7 @@ const podChange: fc.Arbitrary<Partial<Pod>> = fc.oneof(
   }),
   fc.constant<Partial<Pod>>({ deletion: { timestamp: "never", graceSeconds: 0 } }),
   fc.constant<Partial<Pod>>({ conditions: [DISRUPTED] }),
+  fc.constant<Partial<Pod>>({ conditions: [{ type: "Ready", status: "True", reason: "", message: "" }] }),
   fc.nat(9).map((shmLeftoverBytes) => ({ shmLeftoverBytes })),
 );
 
@@ -202,9 +204,24 @@ function grouped<K>(members: readonly Member[], keyOf: (member: Member) => K | u
   return byKey;
 }
 
-/** The counts of the stages, from the members alone. */
+/** The state of each Pod, from its Job as it is now. */
+function judgedStates({ members, jobs, jobSet, stages }: Group): unknown {
+  return [...members.values()].map(({ pod }) => {
+    const job = jobs.get(pod.controller?.uid ?? "")?.job;
+    if (job === undefined) return memberState(pod, unknownJobState(pod, jobSet));
+    return memberState(pod, jobState(job, jobSet, stages.get(job.replicatedJob)));
+  });
+}
+
+/** The counts of the stages, from the members and the slots of the Jobs alone. */
 function countedStages(group: Group): unknown {
-  return [...group.stages.keys()].map((name) => {
+  return [...group.stages].map(([name, tally]) => {
+    const jobs = [...group.jobs.values()].filter(({ job }) => {
+      return job.replicatedJob === name && jobState(job, group.jobSet, tally) === "counts";
+    });
+    const slots = jobs.flatMap((child) =>
+      [...child.slots].filter(([index]) => isInside(child.job, index)).map(([, slot]) => slot),
+    );
     const members = [...group.members.values()].filter(({ pod }) => {
       return group.jobs.get(pod.controller?.uid ?? "")?.job.replicatedJob === name;
     });
@@ -212,6 +229,10 @@ function countedStages(group: Group): unknown {
     const epochs = live.map(epochOf).filter((epoch) => epoch !== undefined);
     return {
       name,
+      startedJobs: jobs.length,
+      startedSlots: jobs.reduce((sum, { job }) => sum + job.parallelism, 0),
+      done: slots.filter(({ done }) => done).length,
+      occupied: slots.filter(({ done, live: pods }) => done || pods.size > 0).length,
       ending: members.filter(({ state: each }) => each === "ending").length,
       running: live.filter(({ running }) => running).length,
       ready: live.filter(({ ready }) => ready).length,
@@ -222,9 +243,9 @@ function countedStages(group: Group): unknown {
 }
 
 function talliedStages(group: Group): unknown {
-  return [...group.stages.values()].map(({ stage, ending, running, ready, unpublished, epochs }) => {
+  return [...group.stages.values()].map(({ stage, epochs, ...counts }) => {
     const each = [...epochs].flatMap(([epoch, count]) => Array.from({ length: count }, () => epoch));
-    return { name: stage.name, ending, running, ready, unpublished, epochs: each.sort((a, b) => a - b) };
+    return { name: stage.name, ...counts, epochs: each.sort((a, b) => a - b) };
   });
 }
 
@@ -242,6 +263,7 @@ describe("the indexes of a group", { timeout: 120_000 }, () => {
     afterEachEvent(({ group }) => {
       expect(indexed(group)).toEqual(searched(group));
       expect(talliedStages(group)).toEqual(countedStages(group));
+      expect([...group.members.values()].map(({ state: each }) => each)).toEqual(judgedStates(group));
     });
   });
 
