@@ -155,8 +155,8 @@ export interface Group {
   readonly terminating: Map<number, Set<string>>;
   /** UIDs of the Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
-  /** UIDs of the Pods that report leftovers in /dev/shm. */
-  readonly withLeftovers: Set<string>;
+  /** UIDs of the Pods whose leftovers in /dev/shm are large, and have not been reported since they changed. */
+  readonly newLeftovers: Set<string>;
   /** UIDs of the Pods that the next epoch must wait for until they are gone, also if their Job is unknown. */
   readonly ending: Set<string>;
   /** The state of the cluster, shared by all groups. */
@@ -196,7 +196,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     saving: new Map(),
     terminating: new Map(),
     malformed: new Set(),
-    withLeftovers: new Set(),
+    newLeftovers: new Set(),
     ending: new Set(),
     surroundings,
     reported: new Map(),

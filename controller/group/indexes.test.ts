@@ -6,12 +6,14 @@ import type { Job } from "../../src/api/job.ts";
 import { AGENT, ANNOTATION } from "../../src/api/names.ts";
 import type { ContainerState, Pod } from "../../src/api/pod.ts";
 import { awaitedTermination, overdueNext } from "../status/awaited-termination.ts";
+import { reportLeftovers } from "../status/shared-memory.ts";
 import { HEALTHY_CLUSTER } from "../stuck-pods/surroundings.ts";
 import { DISRUPTED, Scene } from "../testing/scene.ts";
 import { epochOf, livePods } from "./epochs.ts";
 import { isDeparture, isFresh, proofs, proofTest, requestedProofs } from "./evidence.ts";
 import { graceOverNext, isWorkBeingSaved, OVERDUE_MS } from "./grace.ts";
 import type { Group, Member } from "./group.ts";
+import { leftoversText } from "./leftovers.ts";
 import { isFinishing, jobState, memberState, unknownJobState } from "./membership.ts";
 import { ownCrashOf } from "./own-crash.ts";
 import { isInside } from "./slots.ts";
@@ -54,7 +56,7 @@ const podChange: fc.Arbitrary<Partial<Pod>> = fc.oneof(
   fc.constant<Partial<Pod>>({ deletion: { timestamp: "never", graceSeconds: 0 } }),
   fc.constant<Partial<Pod>>({ conditions: [DISRUPTED] }),
   fc.constant<Partial<Pod>>({ conditions: [{ type: "Ready", status: "True", reason: "", message: "" }] }),
-  fc.nat(9).map((shmLeftoverBytes) => ({ shmLeftoverBytes })),
+  fc.constantFrom(1, 16, 17, 32, 64).map((mebibytes) => ({ shmLeftoverBytes: mebibytes * 2 ** 20 })),
 );
 
 const jobChange: fc.Arbitrary<Partial<Job>> = fc.oneof(
@@ -161,7 +163,6 @@ function searched(group: Group) {
   return {
     ending: uids(({ state: each }) => each === "ending"),
     malformed: uids(({ pod }) => pod.epoch.kind === "malformed"),
-    withLeftovers: uids(({ pod }) => pod.shmLeftoverBytes !== undefined),
     finishing: uids(isFinishing),
     liveByEpoch: grouped(members, (member) => (member.state === "live" ? epochOf(member) : undefined)),
     podsByNode: grouped(members, ({ state: each, pod }) =>
@@ -181,7 +182,7 @@ function searched(group: Group) {
 }
 
 function indexed(group: Group): ReturnType<typeof searched> {
-  const { ending, malformed, withLeftovers, finishing, liveByEpoch, podsByNode, terminating, podsByJob } = group;
+  const { ending, malformed, finishing, liveByEpoch, podsByNode, terminating, podsByJob } = group;
   const saving = [...group.saving.values()].flatMap(({ until, epoch, stage, nodes }) =>
     [...nodes].flatMap(([node, count]) => Array.from({ length: count }, () => [until, epoch, stage, node].join())),
   );
@@ -190,7 +191,7 @@ function indexed(group: Group): ReturnType<typeof searched> {
     const text = [epoch, stage, requestedAction, counted, departure, fresh, own].join();
     return Array.from({ length: count }, () => text);
   });
-  const pods = { ending, malformed, withLeftovers, finishing, liveByEpoch, podsByNode, terminating, podsByJob };
+  const pods = { ending, malformed, finishing, liveByEpoch, podsByNode, terminating, podsByJob };
   return { ...pods, saving: saving.sort(), requests: group.requests, lossTallies: tallies.sort() };
 }
 
@@ -283,6 +284,17 @@ describe("the indexes of a group", { timeout: 120_000 }, () => {
       const ends = savingPods(group, status).filter((until) => until > now);
       expect(isWorkBeingSaved(group, status, now)).toBe(ends.length > 0);
       expect(graceOverNext(group, status, now)).toBe(ends.length === 0 ? undefined : Math.min(...ends));
+    });
+  });
+
+  it("name the Pods with new leftovers as a search does", () => {
+    afterEachEvent(({ group }) => {
+      const unreported = [...group.members].filter(([uid, { pod, state: each }]) => {
+        const text = leftoversText(pod);
+        return each === "live" && text !== undefined && group.reported.get(uid)?.get("SharedMemoryLeft") !== text;
+      });
+      const reported = reportLeftovers(group).map(({ pod }) => pod.uid);
+      expect(reported.sort()).toEqual(unreported.map(([uid]) => uid).sort());
     });
   });
 

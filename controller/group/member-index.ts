@@ -3,12 +3,12 @@
 import { epochOf } from "./epochs.ts";
 import type { Group, Member, Saving } from "./group.ts";
 import { addTo, mark, removeFrom } from "./index-sets.ts";
+import { leftoversText } from "./leftovers.ts";
 import { isFinishing } from "./membership.ts";
 
 /** The sets of the group, and which Pods belong to each. */
 const MARKS = [
   ["malformed", ({ pod }: Member) => pod.epoch.kind === "malformed"],
-  ["withLeftovers", ({ pod }: Member) => pod.shmLeftoverBytes !== undefined],
   ["ending", ({ state }: Member) => state === "ending"],
   ["finishing", isFinishing],
 ] as const;
@@ -22,6 +22,9 @@ export function keepMember(group: Group, member: Member): void {
     const isMarked = before !== undefined && belongs(before);
     if (isMarked !== belongs(member)) mark(group[name], uid, !isMarked);
   }
+  const leftovers = leftoversText(member.pod);
+  if (leftovers === undefined) group.newLeftovers.delete(uid);
+  else if (before === undefined || leftovers !== leftoversText(before.pod)) group.newLeftovers.add(uid);
   reindex(group.liveByEpoch, uid, before && liveEpoch(before), liveEpoch(member));
   reindex(group.podsByNode, uid, before && presentNode(before), presentNode(member));
   reindex(group.terminating, uid, before?.graceEnd, member.graceEnd);
@@ -34,6 +37,7 @@ export function dropMember(group: Group, member: Member): void {
   const { uid } = member.pod;
   group.members.delete(uid);
   for (const [name] of MARKS) group[name].delete(uid);
+  group.newLeftovers.delete(uid);
   reindex(group.liveByEpoch, uid, liveEpoch(member), undefined);
   reindex(group.podsByNode, uid, presentNode(member), undefined);
   reindex(group.terminating, uid, member.graceEnd, undefined);

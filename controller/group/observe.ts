@@ -9,6 +9,7 @@ import { epochOf, epochRuns } from "./epochs.ts";
 import { endOfGrace, savesUntil } from "./grace.ts";
 import { type ChildJob, type Group, type Member, newTally, type Run } from "./group.ts";
 import { addTo, removeFrom } from "./index-sets.ts";
+import { leftoversText } from "./leftovers.ts";
 import { dropLoss, keepLoss, lossesOfJob, lossesOfSlot, startEpoch, withdrawLoss } from "./loss-index.ts";
 import { dropMember, keepMember } from "./member-index.ts";
 import {
@@ -112,7 +113,9 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
 
 /** Remembers what was reported about a Pod, so that it is reported once. */
 export function noteReported(group: Group, uid: string, reason: string, text: string): void {
-  if (!group.members.has(uid)) return;
+  const member = group.members.get(uid);
+  if (member === undefined) return;
+  if (text === leftoversText(member.pod)) group.newLeftovers.delete(uid);
   const known = group.reported.get(uid);
   if (known === undefined) group.reported.set(uid, new Map([[reason, text]]));
   else known.set(reason, text);
