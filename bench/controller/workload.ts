@@ -13,7 +13,7 @@ import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 /** Makes one watch event, which is then delivered. */
 export type Event = () => (groups: Groups) => void;
 
-/** Not a list: a hundred thousand prepared events would cost more memory, and more work for V8, than what is measured. */
+/** Not a list: a hundred thousand prepared events would cost more memory than what is measured. */
 export interface Events {
   readonly count: number;
   readonly at: (index: number) => Event;

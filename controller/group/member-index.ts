@@ -1,5 +1,5 @@
-// The Pods of a group, and the indexes over them: decisions are made many times while thousands of Pods change, and must
-// not go through all of them. Every index follows from the members alone. Changed only by observe.ts.
+// The Pods of a group, and the indexes over them: decisions are made many times while thousands of Pods change, and
+// must not go through all of them. Every index follows from the members alone. Changed only by observe.ts.
 import { epochOf } from "./epochs.ts";
 import type { Group, Member, Saving } from "./group.ts";
 import { addTo, mark, removeFrom } from "./index-sets.ts";

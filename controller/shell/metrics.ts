@@ -114,9 +114,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   });
   const reconnects = new Counter({
     name: "reprise_controller_watch_reconnects_total",
-    help:
-      "Watches opened again, by resource and reason: ended (by the API server), idle (no data), expired (after a list)" +
-      " or error.",
+    help: "Watches opened again, by resource and reason: ended (by the server), idle, expired (after a list) or error.",
     labelNames: ["resource", "reason"] as const,
     registers,
   });

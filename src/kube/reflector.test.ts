@@ -295,7 +295,7 @@ test("a healthy watch that the server ends is resumed at once", async () => {
   expect(client.watchedAt).toEqual([0, 60, 120]);
 });
 
-test("a watch that the server ends after a burst is resumed at once, again and again, from the last event", async () => {
+test("a watch that the server ends after a burst is resumed at once, each time from the last event", async () => {
   let version = 1;
   await using server = await scriptedServer((_request, response, url) => {
     if (!url.searchParams.has("watch")) {

@@ -1,6 +1,6 @@
 // Keeps a projected copy of one collection and reports every change exactly once. It lists in pages, watches from the
-// list's resourceVersion, resumes after interruptions (at once if the server ended the watch), and lists again only after
-// its resourceVersion has expired. It never keeps a whole object and never gives up.
+// list's resourceVersion, resumes after interruptions (at once if the server ended the watch), and lists again only
+// after its resourceVersion has expired. It never keeps a whole object and never gives up.
 
 import type { Change } from "../api/change.ts";
 import type { Json, JsonObject } from "../json/types.ts";
