@@ -2,9 +2,9 @@
 // what is there, so only a new Pod helps. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
 import type { Group } from "../group/group.ts";
+import { largeLeftovers } from "../group/leftovers.ts";
 import { agentOf } from "../group/pod-failure.ts";
 import type { Suspect } from "../group/suspects.ts";
-import { largeLeftovers } from "../status/shared-memory.ts";
 
 /** A worker that found no room failed before this. Later failures have another cause. */
 const SOON_MS = 60_000;

@@ -23,11 +23,22 @@ export function finalRuleFor(jobSet: JobSet, status: Status, loss: FailedJob): F
   return before >= backoffLimitOf(jobSet.annotations, loss.stage) ? rule : undefined;
 }
 
+/** The stages in which a crash may be final. Most of the time none is, and no crash has to be looked at. */
+export function stagesWithFinalRule(group: Group, jobSet: JobSet, status: Status): ReadonlySet<string> {
+  const most = (status.ruleFailures ?? []).reduce((highest, { failures }) => Math.max(highest, failures), 0);
+  const stages = [...stagesWithRule(group, jobSet)];
+  return new Set(stages.filter((stage) => most >= backoffLimitOf(jobSet.annotations, stage)));
+}
+
+function stagesWithRule(group: Group, jobSet: JobSet): ReadonlySet<string> {
+  const stages = [...group.stages.keys(), ...[...group.lossTallies.values()].map(({ stage }) => stage)];
+  return new Set(stages.filter((stage) => failJobSetRule(jobSet, { stage }) !== undefined));
+}
+
 /** Counts the failures of the ended epoch, one for each Job: its Pods fail together. */
 export function countRuleFailures(group: Group, jobSet: JobSet, status: Status, now: number): Status {
   const epoch = status.syncedEpoch;
-  const failed = ownCrashes(group, status, now).filter((crash) => failJobSetRule(jobSet, crash) !== undefined);
-  const jobs = new Set(failed.map(({ job }) => job));
+  const jobs = new Set(ownCrashes(group, status, now, stagesWithRule(group, jobSet)).map(({ job }) => job));
   if (jobs.size === 0) return status;
   const known = status.ruleFailures ?? [];
   const counted = [...jobs].map((job): RuleFailures => {
@@ -48,7 +59,7 @@ export function uncountRuleFailures(status: Status, epoch: number): Status {
   return left.length === 0 ? rest : { ...rest, ruleFailures: left };
 }
 
-function failJobSetRule(jobSet: JobSet, { stage }: FailedJob): FailureRule | undefined {
+function failJobSetRule(jobSet: JobSet, { stage }: Pick<FailedJob, "stage">): FailureRule | undefined {
   const rule = ruleFor(jobSet, crashed(stage));
   return rule?.action === "FailJobSet" ? rule : undefined;
 }

@@ -1,8 +1,8 @@
 // Which Pod ended the running epoch, as far as the group can tell. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import { epochOf, epochRuns, podsBeyond } from "./epochs.ts";
-import { isProof } from "./evidence.ts";
+import { epochRuns, livePods, podsBeyond } from "./epochs.ts";
+import { proofs } from "./evidence.ts";
 import { isWorkBeingSaved } from "./grace.ts";
 import { type Group, type Loss, type Member, participants } from "./group.ts";
 import { slotName } from "./slots.ts";
@@ -25,8 +25,7 @@ export function findBlame(group: Group, status: InPlaceRestartStatus, now: numbe
 }
 
 function blameLoss(group: Group, status: InPlaceRestartStatus, now: number): Blame | undefined {
-  for (const [pod, loss] of group.losses) {
-    if (!isProof(group, loss, status, now)) continue;
+  for (const [pod, loss] of proofs(group, status, now)) {
     const { cause, counted, at, requestedAction, job, slot } = loss;
     return { cause, counted, at, requestedAction, blamed: { pod, job, slot } };
   }
@@ -78,8 +77,8 @@ function blameNextEpoch(group: Group, status: InPlaceRestartStatus, now: number)
   };
 }
 
-function podsAhead({ members }: Group, syncedEpoch: number): readonly Member[] {
-  return [...members.values()].filter((member) => member.state === "live" && epochOf(member) === syncedEpoch + 1);
+function podsAhead(group: Group, syncedEpoch: number): readonly Member[] {
+  return livePods(group, (epoch) => epoch === syncedEpoch + 1);
 }
 
 /**

@@ -20,7 +20,7 @@ export function findRequested(suspects: readonly Suspect[]): Suspect | undefined
   return only(suspects.filter(isRequest));
 }
 
-export function isRequest({ requestedAction }: Pick<Suspect, "requestedAction">): boolean {
+function isRequest({ requestedAction }: Pick<Suspect, "requestedAction">): boolean {
   return requestedAction === "recreate";
 }
 

@@ -29,10 +29,16 @@ export function highestEpoch(group: Group, most: number): number {
     .reduce((highest, epoch) => (epoch <= most ? Math.max(highest, epoch) : highest), 0);
 }
 
-/** Live Pods above an epoch. Goes through the Pods only if the counts show that there is one. */
+/** Live Pods above an epoch. */
 export function podsBeyond(group: Group, epoch: number): readonly Member[] {
-  if (highestEpoch(group, Number.POSITIVE_INFINITY) <= epoch) return [];
-  return [...group.members.values()].filter((member) => member.state === "live" && (epochOf(member) ?? 0) > epoch);
+  return livePods(group, (each) => each > epoch);
+}
+
+/** Live Pods at an epoch that the filter accepts, in the order in which they were first seen. */
+export function livePods(group: Group, accepts: (epoch: number) => boolean): readonly Member[] {
+  const uids = [...group.liveByEpoch].flatMap(([epoch, pods]) => (accepts(epoch) ? [...pods] : []));
+  const found = uids.flatMap((uid) => group.members.get(uid) ?? []);
+  return found.sort((a, b) => a.firstSeenAt - b.firstSeenAt);
 }
 
 export function epochOf(member: Pick<Member, "pod"> | undefined): number | undefined {

@@ -2,7 +2,6 @@
 // period. So the group keeps running while such a Pod ends: its peers may be saving a checkpoint with it. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { Pod } from "../../src/api/pod.ts";
-import { epochOf } from "./epochs.ts";
 import type { Group, Member } from "./group.ts";
 import { mayBeOld } from "./membership.ts";
 import { workerStatuses } from "./pod-failure.ts";
@@ -26,8 +25,7 @@ export function savesUntil(
   const { pod, state } = member;
   if (state !== "ending" || workers.every((worker) => hasEnded(member, worker))) return undefined;
   if (pod.deletion === undefined) return before?.savesUntil ?? now + UNDELETED_MS;
-  const until = endOfGrace(pod) + OVERDUE_MS;
-  return Number.isNaN(until) ? undefined : until;
+  return member.graceEnd === undefined ? undefined : member.graceEnd + OVERDUE_MS;
 }
 
 /** In the Pod's current epoch. An outdated status may still show the end of an earlier run. */
@@ -45,24 +43,25 @@ export function isWorkBeingSaved(group: Group, status: InPlaceRestartStatus, now
 
 /** When the next Pod that is going away has used up its grace period, in milliseconds since 1970. */
 export function graceOverNext(group: Group, status: InPlaceRestartStatus, now: number): number | undefined {
-  const ends = [...graceEnds(group, status)].filter((until) => until > now);
-  return ends.length === 0 ? undefined : Math.min(...ends);
+  let next = Number.POSITIVE_INFINITY;
+  for (const until of graceEnds(group, status)) if (until > now) next = Math.min(next, until);
+  return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
 /** Nothing is waited for on an unreachable node, or in a stage whose workers have not started. */
 function* graceEnds(
-  { ending, members, surroundings }: Group,
+  { saving, surroundings: { unreachable } }: Group,
   { syncedEpoch, heldStages }: InPlaceRestartStatus,
 ): Generator<number> {
-  for (const uid of ending) {
-    const member = members.get(uid);
-    if (member?.savesUntil === undefined || epochOf(member) !== syncedEpoch) continue;
-    const { node = "", replicatedJob } = member.pod;
-    if (!heldStages.includes(replicatedJob) && !surroundings.unreachable.has(node)) yield member.savesUntil;
+  for (const { until, epoch, stage, nodes } of saving.values()) {
+    if (epoch !== syncedEpoch || heldStages.includes(stage)) continue;
+    const isReachable = nodes.size > unreachable.size || [...nodes.keys()].some((node) => !unreachable.has(node));
+    if (isReachable) yield until;
   }
 }
 
-/** deletionTimestamp is the end of the grace period. */
-export function endOfGrace({ deletion }: Pod): number {
-  return Date.parse(deletion?.timestamp ?? "");
+/** In milliseconds since 1970. deletionTimestamp is the end of the grace period. Undefined if it cannot be read. */
+export function endOfGrace({ deletion }: Pod): number | undefined {
+  const end = Date.parse(deletion?.timestamp ?? "");
+  return Number.isNaN(end) ? undefined : end;
 }

@@ -44,6 +44,17 @@ export interface Member {
   readonly ready: boolean;
   /** Until when its workers may save their work, in milliseconds since 1970, if the Pod is going away. */
   readonly savesUntil?: number;
+  /** The end of its grace period, in milliseconds since 1970, if the Pod is ending because it was deleted. */
+  readonly graceEnd?: number;
+}
+
+/** Pods that are going away, and whose workers may save their work until the same time. */
+export interface Saving {
+  readonly until: number;
+  readonly epoch: number | undefined;
+  readonly stage: string;
+  /** Number of Pods by the name of their node. */
+  readonly nodes: Map<string, number>;
 }
 
 /** One completion index of a Job. */
@@ -96,6 +107,19 @@ export interface Loss extends PodFailure {
   readonly termination?: Termination;
 }
 
+/** The losses that are alike in everything that rules ask about, counted. */
+export interface LossTally {
+  readonly epoch: number;
+  readonly stage: string;
+  readonly requestedAction: PodFailure["requestedAction"];
+  readonly counted: boolean;
+  readonly departure: boolean;
+  readonly fresh: boolean;
+  /** Whether the worker crashed by itself: always, never, or only if the epoch still runs. */
+  readonly own: "always" | "while-running" | "never";
+  count: number;
+}
+
 export interface Group {
   jobSet: JobSet | undefined;
   /** By name, in the order of the JobSet. */
@@ -117,10 +141,22 @@ export interface Group {
   /** UIDs of the Pods with a loss, by slot and by Job. */
   readonly lossesBySlot: Map<string, Set<string>>;
   readonly lossesByJob: Map<string, Set<string>>;
+  readonly lossTallies: Map<string, LossTally>;
+  /** UIDs of the Pods whose first loss requests a new Pod. */
+  readonly requests: Set<string>;
+  /** UIDs of the live Pods, by epoch. */
+  readonly liveByEpoch: Map<number, Set<string>>;
+  /** UIDs of the Pods that are live or ending, by the name of their node. */
+  readonly podsByNode: Map<string, Set<string>>;
+  /** UIDs of the Pods whose workers have all ended with 0, and whose agent still runs. */
+  readonly finishing: Set<string>;
+  readonly saving: Map<string, Saving>;
+  /** UIDs of the ending Pods that were deleted, by the end of their grace period. */
+  readonly terminating: Map<number, Set<string>>;
   /** UIDs of the Pods whose epoch cannot be read. */
   readonly malformed: Set<string>;
-  /** UIDs of the Pods that report leftovers in /dev/shm. */
-  readonly withLeftovers: Set<string>;
+  /** UIDs of the Pods whose leftovers in /dev/shm are large, and have not been reported since they changed. */
+  readonly newLeftovers: Set<string>;
   /** UIDs of the Pods that the next epoch must wait for until they are gone, also if their Job is unknown. */
   readonly ending: Set<string>;
   /** The state of the cluster, shared by all groups. */
@@ -154,8 +190,15 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     firstLosses: new Map(),
     lossesBySlot: new Map(),
     lossesByJob: new Map(),
+    lossTallies: new Map(),
+    requests: new Set(),
+    liveByEpoch: new Map(),
+    podsByNode: new Map(),
+    finishing: new Set(),
+    saving: new Map(),
+    terminating: new Map(),
     malformed: new Set(),
-    withLeftovers: new Set(),
+    newLeftovers: new Set(),
     ending: new Set(),
     surroundings,
     reported: new Map(),

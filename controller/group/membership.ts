@@ -36,6 +36,19 @@ export function isPaused(job: Job): boolean {
   return isRecreated(job) || job.suspended;
 }
 
+/** Whether nothing has changed that the states of the Job's Pods and slots follow from. */
+export function isSameForPods(before: Job, after: Job): boolean {
+  return (
+    before.name === after.name &&
+    before.controller?.uid === after.controller?.uid &&
+    before.replicatedJob === after.replicatedJob &&
+    isPaused(before) === isPaused(after) &&
+    before.outcome === after.outcome &&
+    before.parallelism === after.parallelism &&
+    JSON.stringify(before.completedIndexes) === JSON.stringify(after.completedIndexes)
+  );
+}
+
 export function memberState(pod: Pod, job: JobState): MemberState {
   if (job === "outside") return "outside";
   if (pod.phase === "Succeeded") return "succeeded";
@@ -45,12 +58,13 @@ export function memberState(pod: Pod, job: JobState): MemberState {
 
 /** The latest run of each worker container, with the event that first showed it. */
 export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number): ReadonlyMap<string, Run> {
-  const runs = new Map(before);
+  let runs: Map<string, Run> | undefined;
   for (const { name, init, containerID, state } of pod.containers) {
-    if (init || containerID === undefined || runs.get(name)?.id === containerID) continue;
+    if (init || containerID === undefined || (runs ?? before).get(name)?.id === containerID) continue;
+    runs ??= new Map(before);
     runs.set(name, { id: containerID, seenAt: tick, seenEnded: state.kind === "terminated" });
   }
-  return runs;
+  return runs ?? before;
 }
 
 /**
@@ -105,4 +119,13 @@ export function isRunning(
 
 export function isReady(pod: Pod): boolean {
   return isTrue(pod.conditions, "Ready");
+}
+
+/**
+ * Whether the Pod is about to succeed. A Pod that restarts in place stops its agent first: there, a worker may answer
+ * the signal with 0.
+ */
+export function isFinishing({ pod, state, running }: Member): boolean {
+  if (state !== "live" || !running || agentOf(pod)?.state.kind !== "running") return false;
+  return pod.containers.every(({ init, state: each }) => init || (each.kind === "terminated" && each.exitCode === 0));
 }

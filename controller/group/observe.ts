@@ -6,13 +6,17 @@ import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { epochOf, epochRuns } from "./epochs.ts";
-import { savesUntil } from "./grace.ts";
-import { type ChildJob, type Group, type Member, newTally } from "./group.ts";
-import { addTo, dropLoss, keepLoss, lossesOfJob, lossesOfSlot, removeFrom, withdrawLoss } from "./loss-index.ts";
+import { endOfGrace, savesUntil } from "./grace.ts";
+import { type ChildJob, type Group, type Member, newTally, type Run } from "./group.ts";
+import { addTo, removeFrom } from "./index-sets.ts";
+import { leftoversText } from "./leftovers.ts";
+import { dropLoss, keepLoss, lossesOfJob, lossesOfSlot, startEpoch, withdrawLoss } from "./loss-index.ts";
+import { dropMember, keepMember } from "./member-index.ts";
 import {
   isPaused,
   isReady,
   isRunning,
+  isSameForPods,
   jobState,
   mayBeOld,
   memberState,
@@ -21,7 +25,7 @@ import {
   unknownJobState,
 } from "./membership.ts";
 import { findFailure, type PodFailure } from "./pod-failure.ts";
-import { enterSlots, isInside, leaveSlots, slotName, tallyMember } from "./slots.ts";
+import { enterSlots, isInside, isSameInTally, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 import { terminationOf } from "./termination.ts";
 
@@ -50,6 +54,11 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
 export function observeJob(group: Group, job: Job, now: number): void {
   group.tick += 1;
   const before = group.jobs.get(job.uid);
+  if (before !== undefined && isSameForPods(before.job, job)) {
+    // The usual case: only its counts have changed. A Job may have thousands of Pods.
+    group.jobs.set(job.uid, { ...before, job });
+    return;
+  }
   if (before !== undefined) leave(group, before);
   const child = { job, slots: before?.slots ?? new Map() };
   group.jobs.set(job.uid, child);
@@ -72,13 +81,8 @@ export function forgetJob(group: Group, uid: string, now: number): void {
 export function observePod(group: Group, pod: Pod, now: number): void {
   group.tick += 1;
   const before = group.members.get(pod.uid);
-  if (before !== undefined) tallyMember(group, before, -1);
-  addTo(group.podsByJob, jobOf(pod), pod.uid);
-  if (pod.epoch.kind === "malformed") group.malformed.add(pod.uid);
-  else group.malformed.delete(pod.uid);
-  if (pod.shmLeftoverBytes === undefined) group.withLeftovers.delete(pod.uid);
-  else group.withLeftovers.add(pod.uid);
-  place(group, pod, now);
+  if (before === undefined || jobOf(before.pod) !== jobOf(pod)) addTo(group.podsByJob, jobOf(pod), pod.uid);
+  place(group, pod, before, now);
 }
 
 export function forgetPod(group: Group, uid: string, now: number): void {
@@ -87,10 +91,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   if (member === undefined) return;
   tallyMember(group, member, -1);
   removeFrom(group.podsByJob, jobOf(member.pod), uid);
-  group.members.delete(uid);
-  group.malformed.delete(uid);
-  group.withLeftovers.delete(uid);
-  group.ending.delete(uid);
+  dropMember(group, member);
   group.reported.delete(uid);
   noteVanished(group, member, now);
 }
@@ -108,15 +109,14 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
-  for (const [uid, loss] of [...group.losses]) if (loss.epoch < synced) dropLoss(group, uid);
-  // No worker of the new epoch has run yet, so an exit that was seen before is none of its own.
-  for (const [uid, { epoch, runSeenAt }] of [...group.firstLosses])
-    if (epoch < synced || runSeenAt !== undefined) group.firstLosses.delete(uid);
+  startEpoch(group, synced);
 }
 
 /** Remembers what was reported about a Pod, so that it is reported once. */
 export function noteReported(group: Group, uid: string, reason: string, text: string): void {
-  if (!group.members.has(uid)) return;
+  const member = group.members.get(uid);
+  if (member === undefined) return;
+  if (text === leftoversText(member.pod)) group.newLeftovers.delete(uid);
   const known = group.reported.get(uid);
   if (known === undefined) group.reported.set(uid, new Map([[reason, text]]));
   else known.set(reason, text);
@@ -143,7 +143,7 @@ function enter(group: Group, child: ChildJob, now: number): void {
 }
 
 function placeAll(group: Group, jobUid: string, now: number): void {
-  for (const { pod } of membersOf(group, jobUid)) place(group, pod, now);
+  for (const { pod } of membersOf(group, jobUid)) place(group, pod, undefined, now);
 }
 
 /** The losses at these indexes of the Job do not count towards the budget. */
@@ -163,7 +163,7 @@ function isFilled(group: Group, { job, slots }: ChildJob, index: number, epoch: 
 /** A Pod that takes a slot in an epoch repairs what an earlier Pod of the slot lost in that epoch, before it ran. */
 function supersede(group: Group, pod: Pod): void {
   const { epoch, completionIndex, controller } = pod;
-  if (epoch.kind !== "present") return;
+  if (epoch.kind !== "present" || group.losses.size === 0) return;
   for (const [uid, loss] of lossesOfSlot(group, slotName(controller?.name, completionIndex))) {
     if (loss.epoch === epoch.epoch && uid !== pod.uid) dropLoss(group, uid);
   }
@@ -183,13 +183,16 @@ function noteVanished(group: Group, member: Member, now: number): void {
   noteLoss(group, member, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
-/** Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. */
-function place(group: Group, pod: Pod, now: number): void {
+/**
+ * Determines the state of a Pod from what is known now, counts the Pod, and keeps or drops the loss it shows. `tallied`
+ * is what the counts still include of it.
+ */
+function place(group: Group, pod: Pod, tallied: Member | undefined, now: number): void {
   const before = group.members.get(pod.uid);
   const child = group.jobs.get(jobOf(pod));
   const stage = child === undefined ? undefined : group.stages.get(child.job.replicatedJob);
   const workers = stage?.stage.workers ?? [];
-  const runs = runsOf(pod, before?.runs ?? new Map(), group.tick);
+  const runs = runsOf(pod, before?.runs ?? NO_RUNS, group.tick);
   const { jobSet } = group;
   const job = child === undefined ? unknownJobState(pod, jobSet) : jobState(child.job, jobSet, stage);
   const state = memberState(pod, job);
@@ -200,14 +203,27 @@ function place(group: Group, pod: Pod, now: number): void {
   const restarts = restartsOf(pod, before);
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
-  const placed = { pod, firstSeenAt, publishedAt, epochSince, restarts, runs, state, running, ready };
+  const graceEnd = state === "ending" ? graceEndOf(pod, before) : undefined;
+  const placed = {
+    pod,
+    firstSeenAt,
+    publishedAt,
+    epochSince,
+    restarts,
+    runs,
+    state,
+    running,
+    ready,
+    ...(graceEnd === undefined ? {} : { graceEnd }),
+  };
   // A Pod whose Job is gone still has its workers, so its label names the stage.
   const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
-  const member: Member = { ...placed, ...(saves === undefined ? {} : { savesUntil: saves }) };
-  group.members.set(pod.uid, member);
-  if (state === "ending") group.ending.add(pod.uid);
-  else group.ending.delete(pod.uid);
-  tallyMember(group, member, 1);
+  const member: Member = saves === undefined ? placed : { ...placed, savesUntil: saves };
+  keepMember(group, member);
+  if (tallied === undefined || !isSameInTally(tallied, member)) {
+    if (tallied !== undefined) tallyMember(group, tallied, -1);
+    tallyMember(group, member, 1);
+  }
   if (state === "live" || state === "succeeded") supersede(group, pod);
   // A Pod without its Job proves nothing new, and does not revoke what it proved before.
   if (child === undefined) return;
@@ -215,6 +231,19 @@ function place(group: Group, pod: Pod, now: number): void {
   const failure = state === "outside" ? undefined : findFailure(pod, context);
   if (failure !== undefined) noteLoss(group, member, before, failure, now);
   else if (state === "outside" || !hasCrashed(group, pod)) withdrawLoss(group, pod.uid, running);
+}
+
+const NO_RUNS: Member["runs"] = new Map();
+
+/** Parsed once for each deletion: a Pod that is ending still has several events. */
+function graceEndOf(pod: Pod, before: Member | undefined): number | undefined {
+  const isKnown = before?.graceEnd !== undefined && before.pod.deletion?.timestamp === pod.deletion?.timestamp;
+  return isKnown ? before.graceEnd : endOfGrace(pod);
+}
+
+function findRun({ runs }: Member, id: string): Run | undefined {
+  for (const run of runs.values()) if (run.id === id) return run;
+  return undefined;
 }
 
 /** A worker that was seen to exit has ended its epoch, even when the next status shows its Pod restarting in place. */
@@ -236,7 +265,7 @@ function noteLoss(group: Group, member: Member, last: Member | undefined, failur
     dropLoss(group, pod.uid);
     return;
   }
-  const run = [...member.runs.values()].find(({ id }) => id === failure.containerID);
+  const run = failure.containerID === undefined ? undefined : findRun(member, failure.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
   // Once known not to count, it stays so: the Job that was suspended may be resumed before the Pod is gone.

@@ -3,8 +3,8 @@
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { restartedUnseen } from "./blame.ts";
 import { epochRuns } from "./epochs.ts";
-import { isProof } from "./evidence.ts";
-import type { Group, Loss } from "./group.ts";
+import { proofs } from "./evidence.ts";
+import type { Group, Loss, LossTally } from "./group.ts";
 
 /** 128 + SIGKILL, 128 + SIGTERM. */
 const STOPPED: ReadonlySet<number> = new Set([137, 143]);
@@ -13,20 +13,29 @@ const STOPPED: ReadonlySet<number> = new Set([137, 143]);
  * While the epoch runs, agents only exit when they are killed, so another exit code than that of a signal is a crash.
  * Once it is deprecated they all exit, and a worker may answer the signal with any code.
  */
-function isOwnCrash(group: Group, loss: Loss, status: InPlaceRestartStatus, now: number): boolean {
-  const { cause, own, counted, ignored, requestedAction } = loss;
-  if (!counted || ignored === true || requestedAction === "fail" || !isProof(group, loss, status, now)) return false;
-  if (own === true) return true;
-  return cause.reason === "ContainerExited" && epochRuns(status) && !STOPPED.has(cause.exitCode ?? 0);
+export function ownCrashOf({ cause, own, counted, ignored, requestedAction }: Loss): LossTally["own"] {
+  if (!counted || ignored === true || requestedAction === "fail") return "never";
+  if (own === true) return "always";
+  return cause.reason === "ContainerExited" && !STOPPED.has(cause.exitCode ?? 0) ? "while-running" : "never";
 }
 
 /** A crash, as far as rules of failurePolicy look at it. */
 type Crash = Pick<Loss, "stage" | "job" | "epoch" | "cause" | "at">;
 
-/** The crashes of the epoch, also those whose exit no report has shown. */
-export function ownCrashes(group: Group, status: InPlaceRestartStatus, now: number): readonly Crash[] {
-  const seen = [...group.losses.values()].filter((loss) => isOwnCrash(group, loss, status, now));
-  return [...seen, ...unseenCrashes(group, status)];
+/** The crashes of the epoch, of all stages or these ones, also those whose exit no report has shown. */
+export function ownCrashes(
+  group: Group,
+  status: InPlaceRestartStatus,
+  now: number,
+  stages?: ReadonlySet<string>,
+): readonly Crash[] {
+  if (stages?.size === 0) return [];
+  const isOf = ({ stage }: Pick<Loss, "stage">) => stages === undefined || stages.has(stage);
+  const isOwn = (own: LossTally["own"]) => own === "always" || (own === "while-running" && epochRuns(status));
+  const seen = [...proofs(group, status, now, (tally) => isOf(tally) && isOwn(tally.own))]
+    .map(([, loss]) => loss)
+    .filter((loss) => isOf(loss) && isOwn(ownCrashOf(loss)));
+  return [...seen, ...unseenCrashes(group, status).filter(isOf)];
 }
 
 /** The crashes whose exit no report has shown: the Pod is back, although its epoch was not deprecated. */

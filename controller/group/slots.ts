@@ -1,5 +1,6 @@
 // Counts the slots and live Pods of each stage, by adding and removing what one Pod or one Job contributes.
 import type { Job } from "../../src/api/job.ts";
+import { epochOf } from "./epochs.ts";
 import type { ChildJob, Group, Member, Slot, StageTally } from "./group.ts";
 import { jobState } from "./membership.ts";
 
@@ -39,6 +40,18 @@ export function tallyMember(group: Group, member: Member, sign: Sign): void {
     case "outside":
       return;
   }
+}
+
+/** Whether the counts need not change when a Pod that they include goes from one state to the other. */
+export function isSameInTally(before: Member, after: Member): boolean {
+  return (
+    before.state === after.state &&
+    before.running === after.running &&
+    before.ready === after.ready &&
+    epochOf(before) === epochOf(after) &&
+    before.pod.completionIndex === after.pod.completionIndex &&
+    before.pod.controller?.uid === after.pod.controller?.uid
+  );
 }
 
 function tallyEpoch(tally: StageTally, { pod }: Member, sign: Sign): void {

@@ -2,11 +2,10 @@
 // yet. Peers of a driver often crash because it has left. Pure.
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { epochRuns } from "./epochs.ts";
-import { isProof } from "./evidence.ts";
-import type { ChildJob, Group, Loss, Member } from "./group.ts";
+import { proofs } from "./evidence.ts";
+import type { ChildJob, Group, Loss } from "./group.ts";
 import { isRecreated } from "./membership.ts";
 import { unseenCrashes } from "./own-crash.ts";
-import { agentOf } from "./pod-failure.ts";
 import { expectedSlots, isInside } from "./slots.ts";
 
 /**
@@ -40,20 +39,14 @@ function finishingSlots(group: Group, status: InPlaceRestartStatus): FinishingSl
   const finishing = new Map<string, number>();
   const mayMatter = group.losses.size > 0 || !epochRuns(status);
   if (group.jobSet?.successPolicy === undefined || !mayMatter) return finishing;
-  for (const member of group.members.values()) {
-    const { controller, completionIndex } = member.pod;
+  for (const uid of group.finishing) {
+    const { controller, completionIndex } = group.members.get(uid)?.pod ?? {};
     const child = group.jobs.get(controller?.uid ?? "");
-    if (child === undefined || completionIndex === undefined || !isFinishing(member)) continue;
+    if (child === undefined || completionIndex === undefined) continue;
     if (child.slots.get(completionIndex)?.done === true) continue;
     finishing.set(child.job.uid, (finishing.get(child.job.uid) ?? 0) + 1);
   }
   return finishing;
-}
-
-/** A Pod that restarts in place stops its agent first: there, a worker may answer the signal with 0. */
-function isFinishing({ pod, state, running }: Member): boolean {
-  if (state !== "live" || !running || agentOf(pod)?.state.kind !== "running") return false;
-  return pod.containers.every(({ init, state: each }) => init || (each.kind === "terminated" && each.exitCode === 0));
 }
 
 /**
@@ -62,7 +55,7 @@ function isFinishing({ pod, state, running }: Member): boolean {
  */
 export function successAwaitedUntil(group: Group, status: InPlaceRestartStatus, now: number): number | undefined {
   if (group.jobSet?.successPolicy === undefined || !epochRuns(status)) return undefined;
-  const losses = [...group.losses.values()].filter((loss) => isProof(group, loss, status, now));
+  const losses = [...proofs(group, status, now)].map(([, loss]) => loss);
   const crashes = [...losses, ...unseenCrashes(group, status)];
   if (crashes.length === 0 || !losses.every(isCrash) || preventSuccess(group, crashes)) return undefined;
   const isPlain = targetsOf(group).some((name) => group.stages.get(name)?.stage.participates === false);

@@ -1,8 +1,8 @@
 // The Pods that may have ended an epoch: those that failed by themselves, and not because the group restarted. Pure.
 import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place-restart.ts";
 import { isReplacement } from "./blame.ts";
-import { epochOf } from "./epochs.ts";
-import { isFresh, isProof } from "./evidence.ts";
+import { livePods } from "./epochs.ts";
+import { isFresh, proofTest } from "./evidence.ts";
 import type { Group, Loss, Member } from "./group.ts";
 import { slotName } from "./slots.ts";
 
@@ -27,13 +27,15 @@ export function findSuspects(
   record: RestartRecord,
   now: number,
 ): Suspicion {
+  const ordered = Date.parse(record.deprecated ?? "");
   const losses = [...group.firstLosses].filter(
-    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, record),
+    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, ordered),
   );
-  const proven = losses.filter(([, loss]) => isProof(group, loss, status, now));
+  const isProof = proofTest(group, status, now);
+  const proven = losses.filter(([, loss]) => isProof(loss));
   const [deleted] = proven.filter(([, { cause }]) => cause.reason === "PodDeleted").map(toSuspect);
   const failed = proven.filter(([, { cause }]) => cause.reason !== "PodDeleted").map(toSuspect);
-  const unseen = restartedEarly(group, status, record);
+  const unseen = restartedEarly(group, status, record, ordered);
   const known = [...unseen, ...failed];
   const seenFirst = known.some(({ cause }) => cause.pod === record.cause.pod) ? undefined : namedSuspect(group, record);
   return {
@@ -43,13 +45,12 @@ export function findSuspects(
     isComplete:
       group.watchedEpoch === record.fromEpoch &&
       losses.every(([, loss]) => isFresh(group, loss)) &&
-      [...group.members.values()].every((member) => !isOutdated(member, record.fromEpoch)),
+      livePods(group, (epoch) => epoch === record.fromEpoch + 1).every((member) => !isOutdated(member)),
   };
 }
 
-/** Whether the Pod is at the barrier, and its status still shows workers of the epoch that ended. */
-function isOutdated({ pod, state }: Member, ended: number): boolean {
-  if (state !== "live" || epochOf({ pod }) !== ended + 1) return false;
+/** Whether the status of a Pod at the barrier still shows workers of the epoch that ended. */
+function isOutdated({ pod }: Member): boolean {
   return pod.containers.some(({ init, state: { kind } }) => !init && kind === "running");
 }
 
@@ -60,8 +61,7 @@ const CLOCK_DIFFERENCE_MS = 1_000;
  * Whether the group restart itself ended the worker: the kubelet stops it after the agent has exited, and a worker may
  * exit because its peers are being stopped. What was seen before the restart was ordered is no consequence of it.
  */
-function isConsequence({ at, termination }: Loss, { deprecated = "" }: RestartRecord): boolean {
-  const ordered = Date.parse(deprecated);
+function isConsequence({ at, termination }: Loss, ordered: number): boolean {
   if (termination?.finishedAt === undefined || !(at > ordered)) return false;
   const { finishedAt, agentFinishedAt = Number.POSITIVE_INFINITY } = termination;
   return finishedAt > agentFinishedAt || finishedAt >= ordered + CLOCK_DIFFERENCE_MS;
@@ -74,17 +74,18 @@ function toSuspect([uid, loss]: readonly [string, Loss]): Suspect {
 
 /** Pods that were back before the group was told to restart: something in them failed, and no report has shown it. */
 function restartedEarly(
-  { members, firstLosses, deprecationSeenAt }: Group,
+  group: Group,
   { heldStages }: InPlaceRestartStatus,
-  { fromEpoch, deprecated = "" }: RestartRecord,
+  { fromEpoch }: RestartRecord,
+  ordered: number,
 ): readonly Suspect[] {
-  return [...members.values()]
+  return livePods(group, (epoch) => epoch === fromEpoch + 1)
     .filter((member) => {
-      const { pod, state, publishedAt, epochSince } = member;
-      if (state !== "live" || epochOf(member) !== fromEpoch + 1 || heldStages.includes(pod.replicatedJob)) return false;
+      const { pod, publishedAt, epochSince } = member;
       // The event alone does not show it: the order was given before the watch showed it.
-      const isEarly = publishedAt < deprecationSeenAt && epochSince <= Date.parse(deprecated);
-      return isEarly && firstLosses.get(pod.uid)?.epoch !== fromEpoch && !isReplacement(member);
+      const isEarly = publishedAt < group.deprecationSeenAt && epochSince <= ordered;
+      if (!isEarly || heldStages.includes(pod.replicatedJob)) return false;
+      return group.firstLosses.get(pod.uid)?.epoch !== fromEpoch && !isReplacement(member);
     })
     .map((member) => suspectOf(member, { reason: "PodRestarted", pod: member.pod.name }));
 }

@@ -30,6 +30,6 @@ function wasEnded({ group, status, now }: Context): boolean {
   const blame = epochRuns(status) ? findBlame(group, status, now) : undefined;
   if (blame === undefined) return false;
   // A peer that fails because it lost one of these Pods has not failed by itself.
-  const departed = [...group.losses.values()].some((loss) => loss.epoch === status.syncedEpoch && isDeparture(loss));
+  const departed = [...group.lossTallies.values()].some((each) => each.epoch === status.syncedEpoch && each.departure);
   return departed || isDeparture(blame);
 }

@@ -5,7 +5,7 @@ import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart
 import type { JobSet } from "../../src/api/jobset.ts";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { failedByPolicy, recreationAfter, ruleFor } from "../escalation/failure-rules.ts";
-import { isProof } from "../group/evidence.ts";
+import { requestedProofs } from "../group/evidence.ts";
 import type { Loss } from "../group/group.ts";
 import { openRecord } from "../status/history.ts";
 import { failJobSet, finalFailure, recordedFailure } from "./fail-jobset.ts";
@@ -19,9 +19,7 @@ export function failOnExitCode(context: Context): Step | undefined {
   const recorded = recordedFailure(context);
   if (recorded !== undefined) return { status, notices: [], failure: failureFor(jobSet, recorded.cause) };
   const open = openRecord(status);
-  const loss = [...group.losses.values()].find(
-    (each) => each.requestedAction === "fail" && isProof(group, each, status, now) && isFinal(jobSet, each, open),
-  );
+  const [, loss] = requestedProofs(group, status, now, "fail").find(([, each]) => isFinal(jobSet, each, open)) ?? [];
   return loss === undefined ? undefined : failJobSet(context, loss, failureFor(jobSet, loss.cause));
 }
 

@@ -1,7 +1,7 @@
 // A failure for which a rule of the JobSet's failurePolicy says FailJobSet, once the Job has no retries left. Without
 // reprise the Job would fail, and JobSet would apply the rule. Pure.
 import type { RestartCause } from "../../src/api/in-place-restart.ts";
-import { finalRuleFor } from "../escalation/rule-failures.ts";
+import { finalRuleFor, stagesWithFinalRule } from "../escalation/rule-failures.ts";
 import { ownCrashes } from "../group/own-crash.ts";
 import { failJobSet, finalFailure, recordedFailure } from "./fail-jobset.ts";
 import type { Context, Failure, Step } from "./rule.ts";
@@ -15,7 +15,7 @@ export function failOnFailureRule(context: Context): Step | undefined {
   const recorded = recordedFailure(context);
   if (recorded !== undefined) return { status, notices: [], failure: failureFor(recorded.cause, undefined) };
   if (jobSet.failurePolicy?.rules === undefined) return undefined;
-  for (const crash of ownCrashes(group, status, now)) {
+  for (const crash of ownCrashes(group, status, now, stagesWithFinalRule(group, jobSet, status))) {
     const final = finalRuleFor(jobSet, status, crash);
     if (final !== undefined) return failJobSet(context, crash, failureFor(crash.cause, final.name));
   }

@@ -1,7 +1,7 @@
 // An exit code for which the Job's podFailurePolicy says FailJob, in a JobSet that is recreated when a Job fails:
 // JobSet applies its own failure policy, on its own count. If that would fail the JobSet, fail-on-exit-code has done
 // it. Pure.
-import { isProof } from "../group/evidence.ts";
+import { requestedProofs } from "../group/evidence.ts";
 import type { Group } from "../group/group.ts";
 import { timestamp } from "../status/conditions.ts";
 import { changeAction, describeCause, openRecord, withRecord } from "../status/history.ts";
@@ -9,10 +9,9 @@ import { type Context, restartNotice, type Status, type Step } from "./rule.ts";
 
 export function recreateOnExitCode({ group, status, now, rule }: Context): Step | undefined {
   const open = openRecord(status);
-  const loss = [...group.losses.values()].find(
-    (each) => each.requestedAction === "fail" && isProof(group, each, status, now),
-  );
-  if (loss === undefined || isUnderWay(group, status)) return undefined;
+  if (isUnderWay(group, status)) return undefined;
+  const [[, loss] = []] = requestedProofs(group, status, now, "fail");
+  if (loss === undefined) return undefined;
   const { cause, job, at } = loss;
   // JobSet counts its own recreations.
   const change = { cause, action: "RecreateJobSet", rule, target: job, counted: false } as const;

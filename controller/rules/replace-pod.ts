@@ -2,7 +2,7 @@
 // does, and until then the other Pods wait at the barrier. Pure.
 import type { RestartRecord } from "../../src/api/in-place-restart.ts";
 import { budgetOf, isSpent } from "../escalation/used-budget.ts";
-import { isProof } from "../group/evidence.ts";
+import { requestedProofs } from "../group/evidence.ts";
 import type { Group, Member } from "../group/group.ts";
 import { podsBlockedByForeignEpoch } from "../status/foreign-epochs.ts";
 import { openRecord } from "../status/history.ts";
@@ -27,9 +27,7 @@ function podsToRecreate(
   status: Status,
   now: number,
 ): readonly Member[] {
-  const requested = [...group.losses]
-    .filter(([, loss]) => loss.requestedAction === "recreate" && isProof(group, loss, status, now))
-    .map(([uid]) => uid);
+  const requested = requestedProofs(group, status, now, "recreate").map(([uid]) => uid);
   const uids = action === "RecreatePod" ? [...(target === undefined ? [] : [target]), ...targets] : [];
   return [...uids, ...requested].flatMap((uid) => group.members.get(uid) ?? []);
 }

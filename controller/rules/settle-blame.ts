@@ -5,7 +5,7 @@ import { CANDIDATE_LIMIT, type RestartCause, type RestartRecord, type Streak } f
 import { exemptionOf } from "../escalation/exemption.ts";
 import { planRecovery } from "../escalation/plan.ts";
 import { type Attribution, isInStreak, streakBefore, streakWith } from "../escalation/streak.ts";
-import { findCandidates, findCulprit, findRequested, isRequest } from "../group/culprit.ts";
+import { findCandidates, findCulprit, findRequested } from "../group/culprit.ts";
 import { findSuspects, type Suspect } from "../group/suspects.ts";
 import { describeCause, describeLastWords, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
@@ -18,7 +18,7 @@ export function settleBlame(context: Context): Step | undefined {
   if (record === undefined || !isProvisional(context, record) || isAlone(group)) return undefined;
   const isBack = isEveryPodBack(context);
   // A code of the recreate class is certain at once.
-  if (!isBack && ![...group.firstLosses.values()].some(isRequest)) return undefined;
+  if (!isBack && group.requests.size === 0) return undefined;
   const { suspects, deleted, isComplete } = findSuspects(group, status, record, now);
   const requested = findRequested(suspects);
   if (requested !== undefined) return judge(context, record, requested, suspects);

@@ -3,7 +3,7 @@ import type { RestartCause, RestartRecord } from "../../src/api/in-place-restart
 import { uncountRuleFailures } from "../escalation/rule-failures.ts";
 import { isInStreak, streakBefore } from "../escalation/streak.ts";
 import { isReplacement } from "../group/blame.ts";
-import { epochOf } from "../group/epochs.ts";
+import { epochOf, livePods } from "../group/epochs.ts";
 import type { Group } from "../group/group.ts";
 import { slotName } from "../group/slots.ts";
 import { openRecord } from "../status/history.ts";
@@ -31,20 +31,19 @@ function isFailure({ counted, action }: RestartRecord, status: Status, progressA
   return counted || (action !== "RecreateJobSet" && isInStreak(status, progressAfter));
 }
 
-function isDisrupted({ losses }: Group, { fromEpoch }: RestartRecord): boolean {
-  return [...losses.values()].some(({ epoch, counted }) => epoch === fromEpoch && !counted);
+function isDisrupted({ lossTallies }: Group, { fromEpoch }: RestartRecord): boolean {
+  return [...lossTallies.values()].some(({ epoch, counted }) => epoch === fromEpoch && !counted);
 }
 
 /**
  * A Pod that has not come back is on a node that is lost. It may be back, with the Pod, before the Pod is evicted. A
  * Pod whose failure was reported is not lost, and if every node seems to be, it is the control plane that was cut off.
  */
-function isNodeLost({ members, losses, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
+function isNodeLost({ members, losses, podsByNode, surroundings }: Group, { fromEpoch }: RestartRecord): boolean {
   if (surroundings.unreachable.size === 0 || surroundings.braked) return false;
-  return [...members].some(([uid, member]) => {
-    const isLeft = (member.state === "live" || member.state === "ending") && !losses.has(uid);
-    return isLeft && epochOf(member) === fromEpoch && surroundings.unreachable.has(member.pod.node ?? "");
-  });
+  return [...surroundings.unreachable.keys()].some((node) =>
+    [...(podsByNode.get(node) ?? [])].some((uid) => !losses.has(uid) && epochOf(members.get(uid)) === fromEpoch),
+  );
 }
 
 const KEEPS_POD: ReadonlySet<RestartCause["reason"]> = new Set(["PodRestarted", "ContainerExited"]);
@@ -53,18 +52,14 @@ const KEEPS_POD: ReadonlySet<RestartCause["reason"]> = new Set(["PodRestarted", 
  * A Pod was replaced, and this controller has not watched long enough to know why. A worker that fails keeps its Pod,
  * so most likely that Pod was disrupted, and the others failed because of it.
  */
-function wasPodReplaced(
-  { members, lossesBySlot, baseline }: Group,
-  { cause, action, fromEpoch }: RestartRecord,
-  { heldStages }: Status,
-): boolean {
-  const hasSeenEpoch = baseline > 0;
+function wasPodReplaced(group: Group, { cause, action, fromEpoch }: RestartRecord, { heldStages }: Status): boolean {
+  const hasSeenEpoch = group.baseline > 0;
   if (hasSeenEpoch || !KEEPS_POD.has(cause.reason) || action !== "RestartInPlace") return false;
-  return [...members.values()].some((member) => {
-    const { state, pod } = member;
-    if (state !== "live" || epochOf(member) !== fromEpoch + 1 || !isReplacement(member)) return false;
+  return livePods(group, (epoch) => epoch === fromEpoch + 1).some((member) => {
+    const { pod } = member;
+    if (!isReplacement(member)) return false;
     // The first Pods of a stage that had not started replace none.
     if (heldStages.includes(pod.replicatedJob)) return false;
-    return !lossesBySlot.has(slotName(pod.controller?.name, pod.completionIndex));
+    return !group.lossesBySlot.has(slotName(pod.controller?.name, pod.completionIndex));
   });
 }

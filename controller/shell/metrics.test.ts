@@ -97,6 +97,7 @@ describe("controller metrics", () => {
       "reprise_controller_events_dropped_total 5",
       'reprise_controller_relists_total{resource="pods"} 0',
       'reprise_controller_watch_errors_total{resource="plain-jobsets"} 0',
+      'reprise_controller_watch_reconnects_total{resource="pods",reason="ended"} 0',
       'reprise_controller_reconcile_failures_total{cause="conflict"} 0',
     ]) {
       expect(text.split("\n")).toContain(line);

@@ -9,6 +9,7 @@ import {
   RESTART_REASONS,
   type RestartSteps,
 } from "../../src/api/in-place-restart.ts";
+import { RECONNECT_REASONS, type ReconnectReason } from "../../src/kube/reflector.ts";
 import { latencyHistogram, readCounter, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
@@ -36,6 +37,7 @@ export interface ControllerMetrics {
   reconcileFailed(cause: "conflict" | "error"): void;
   relisted(watched: Watched): void;
   watchFailed(watched: Watched): void;
+  reconnected(watched: Watched, reason: ReconnectReason): void;
   /** Registers the values that are read on each scrape. Call once. */
   read(readings: Readings): void;
 }
@@ -110,6 +112,12 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
     labelNames: ["resource"] as const,
     registers,
   });
+  const reconnects = new Counter({
+    name: "reprise_controller_watch_reconnects_total",
+    help: "Watches opened again, by resource and reason: ended (by the server), idle, expired (after a list) or error.",
+    labelNames: ["resource", "reason"] as const,
+    registers,
+  });
   for (const kind of Object.keys(DECISIONS)) decisions.labels({ kind }).inc(0);
   for (const cause of RESTART_REASONS) {
     for (const counted of ["true", "false"]) restarts.labels({ cause, counted }).inc(0);
@@ -118,7 +126,10 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
   for (const action of ESCALATIONS) escalations.labels({ action }).inc(0);
   for (const { part } of PARTS) recovery.zero({ part });
   for (const cause of ["conflict", "error"]) failures.labels({ cause }).inc(0);
-  for (const resource of WATCHED) for (const counter of [relists, watchErrors]) counter.labels({ resource }).inc(0);
+  for (const resource of WATCHED) {
+    for (const counter of [relists, watchErrors]) counter.labels({ resource }).inc(0);
+    for (const reason of RECONNECT_REASONS) reconnects.labels({ resource, reason }).inc(0);
+  }
 
   return {
     decided: (kind) => decisions.labels({ kind }).inc(),
@@ -141,6 +152,7 @@ export function createControllerMetrics(registry: Registry): ControllerMetrics {
     reconcileFailed: (cause) => failures.labels({ cause }).inc(),
     relisted: (resource) => relists.labels({ resource }).inc(),
     watchFailed: (resource) => watchErrors.labels({ resource }).inc(),
+    reconnected: (resource, reason) => reconnects.labels({ resource, reason }).inc(),
     read: (readings) => registerReadings(registry, readings),
   };
 }

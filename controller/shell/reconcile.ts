@@ -30,6 +30,12 @@ interface ReconcilerOptions {
   readonly now: () => number;
 }
 
+/**
+ * A group is reconciled at most once in this time, whatever its Pods do: thousands of events arrive in a restart, and
+ * most of them change nothing that a decision needs. A group that was quiet is reconciled at once.
+ */
+export const RECONCILE_REST_MS = 10;
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #expectations: Expectations;

@@ -21,7 +21,7 @@ import { AgentAccess } from "./agent-access.ts";
 import { FencedWrites } from "./fenced-writes.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
-import { Reconciler } from "./reconcile.ts";
+import { RECONCILE_REST_MS, Reconciler } from "./reconcile.ts";
 import { createStuckPodsMetrics } from "./stuck-pods/metrics.ts";
 import { FreeingRequests } from "./stuck-pods/requests.ts";
 import { Rescue } from "./stuck-pods/rescue.ts";
@@ -101,6 +101,7 @@ export async function runController(options: ControllerOptions): Promise<Running
   /** Start times of the reconciles in progress, by group. */
   const reconciling = new Map<string, number>();
   const queue = new WorkQueue({
+    restMs: RECONCILE_REST_MS,
     process: async (key) => {
       const { signal } = election;
       if (signal.aborted) return;
@@ -148,6 +149,7 @@ export async function runController(options: ControllerOptions): Promise<Running
       metrics.relisted(watched);
       log.info({ watched }, "relisted");
     },
+    onReconnect: (watched, reason) => metrics.reconnected(watched, reason),
   });
   const election = new LeaderElection({
     client,

@@ -10,7 +10,12 @@ import { type Node, readNode } from "../../src/api/node.ts";
 import { readPod } from "../../src/api/pod.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
 import type { JsonObject } from "../../src/json/types.ts";
-import { type CollectionReader, Reflector, type ReflectorStage } from "../../src/kube/reflector.ts";
+import {
+  type CollectionReader,
+  type ReconnectReason,
+  Reflector,
+  type ReflectorStage,
+} from "../../src/kube/reflector.ts";
 import type { Groups } from "../group/groups.ts";
 import { JOBSET_API } from "./fenced-writes.ts";
 import type { Watched } from "./metrics.ts";
@@ -26,6 +31,7 @@ interface WatchesOptions {
   readonly onNode: (change: Change<Node>) => void;
   readonly onError: (watched: Watched, error: unknown, stage: ReflectorStage) => void;
   readonly onRelist: (watched: Watched) => void;
+  readonly onReconnect: (watched: Watched, reason: ReconnectReason) => void;
 }
 
 interface Watch {
@@ -57,6 +63,7 @@ export class Watches {
         onChange,
         onError: (error, stage) => options.onError(watched, error, stage),
         onRelist: () => options.onRelist(watched),
+        onReconnect: (reason) => options.onReconnect(watched, reason),
       }),
     });
     const objects = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;

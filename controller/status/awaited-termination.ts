@@ -3,7 +3,7 @@
 // time to report. Pure.
 import type { Pod } from "../../src/api/pod.ts";
 import { endOfGrace, OVERDUE_MS } from "../group/grace.ts";
-import type { Group } from "../group/group.ts";
+import type { Group, Member } from "../group/group.ts";
 import { judgeStuckPod } from "../stuck-pods/decide.ts";
 import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
 
@@ -14,14 +14,14 @@ interface AwaitedTermination {
 
 /** The Pod that is overdue longest. The text stays the same while nothing happens, so that it causes no writes. */
 export function awaitedTermination(group: Group, now: number): AwaitedTermination | undefined {
-  const awaited = terminating(group).filter((pod) => isOnUnreachableNode(group, pod) || overdueAt(pod) <= now);
-  const [first] = awaited.sort((a, b) => endOfGrace(a) - endOfGrace(b) || (a.name < b.name ? -1 : 1));
+  const awaited = awaitedPods(group, now);
+  const first = [...awaited].reduce<Awaited | undefined>(earlier, undefined)?.pod;
   if (first === undefined) return undefined;
   const { surroundings } = group;
   const unreachable = surroundings.unreachable.get(first.node ?? "");
   const since = unreachable?.since === undefined ? "" : ` since ${unreachable.since}`;
   const where = `on node ${first.node ?? "none"}${unreachable === undefined ? "" : `, which is unreachable${since}`}`;
-  const more = awaited.length === 1 ? "" : `; ${awaited.length - 1} more like it`;
+  const more = awaited.size === 1 ? "" : `; ${awaited.size - 1} more like it`;
   const wait = `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}`;
   const outlook = explainVerdict(judgeStuckPod(first, surroundings, now), first);
   return {
@@ -32,28 +32,30 @@ export function awaitedTermination(group: Group, now: number): AwaitedTerminatio
 
 /** When the next Pod becomes overdue, in milliseconds since 1970. */
 export function overdueNext(group: Group, now: number): number | undefined {
-  const times = terminating(group)
-    .map(overdueAt)
-    .filter((time) => time > now);
-  return times.length === 0 ? undefined : Math.min(...times);
+  let next = Number.POSITIVE_INFINITY;
+  for (const end of group.terminating.keys()) if (end + OVERDUE_MS > now) next = Math.min(next, end + OVERDUE_MS);
+  return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
 /** When the deletion was requested. */
 export function terminatingSince(pod: Pod): string {
-  return wholeSeconds(endOfGrace(pod) - (pod.deletion?.graceSeconds ?? 0) * 1_000);
+  return wholeSeconds((endOfGrace(pod) ?? Number.NaN) - (pod.deletion?.graceSeconds ?? 0) * 1_000);
 }
 
-function terminating(group: Group): Pod[] {
-  return [...group.ending].flatMap((uid) => {
-    const pod = group.members.get(uid)?.pod;
-    return pod?.deletion === undefined || Number.isNaN(endOfGrace(pod)) ? [] : pod;
-  });
+type Awaited = Member & { readonly graceEnd: number };
+
+/** The Pods that are overdue, and those on unreachable nodes. */
+function awaitedPods({ terminating, podsByNode, members, surroundings }: Group, now: number): ReadonlySet<Awaited> {
+  const overdue = [...terminating].flatMap(([end, pods]) => (end + OVERDUE_MS <= now ? [...pods] : []));
+  const lost = [...surroundings.unreachable.keys()].flatMap((node) => [...(podsByNode.get(node) ?? [])]);
+  return new Set([...overdue, ...lost].map((uid) => members.get(uid)).filter(isTerminating));
 }
 
-function isOnUnreachableNode(group: Group, { node }: Pod): boolean {
-  return group.surroundings.unreachable.has(node ?? "");
+function isTerminating(member: Member | undefined): member is Awaited {
+  return member?.graceEnd !== undefined;
 }
 
-function overdueAt(pod: Pod): number {
-  return endOfGrace(pod) + OVERDUE_MS;
+function earlier(first: Awaited | undefined, next: Awaited): Awaited {
+  if (first === undefined || next.graceEnd < first.graceEnd) return next;
+  return next.graceEnd === first.graceEnd && next.pod.name < first.pod.name ? next : first;
 }

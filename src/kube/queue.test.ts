@@ -88,6 +88,73 @@ test("a failing key does not delay other keys", async () => {
   expect(keys()).toEqual(["bad", "good"]);
 });
 
+test("a quiet key runs at once, and a busy one once per rest, also if it was added while it ran", async () => {
+  const { queue, clock, started, end } = manualQueue({ restMs: 10 });
+  queue.add("a");
+  queue.add("a");
+  await clock.advance(4);
+  await end("a");
+  for (let i = 0; i < 5; i++) queue.add("a");
+  expect(queue.depth).toBe(1);
+  queue.add("b");
+  await clock.advance(5);
+  expect(started).toEqual([
+    { key: "a", at: 0 },
+    { key: "b", at: 4 },
+  ]);
+  await clock.advance(1);
+  await end("a");
+  await clock.advance(100);
+  queue.add("a");
+  expect(started.slice(2)).toEqual([
+    { key: "a", at: 10 },
+    { key: "a", at: 110 },
+  ]);
+});
+
+test("a key that was not added while it rested does not run again", async () => {
+  const { queue, clock, keys, end } = manualQueue({ restMs: 10 });
+  queue.add("a");
+  await end("a");
+  await clock.advance(100);
+  expect(keys()).toEqual(["a"]);
+});
+
+test("a key whose work took longer than its rest runs again at once", async () => {
+  const { queue, clock, started, end } = manualQueue({ restMs: 10 });
+  queue.add("a");
+  queue.add("a");
+  await clock.advance(50);
+  await end("a");
+  expect(started.map(({ at }) => at)).toEqual([0, 50]);
+});
+
+test("a key that occupies the thread rests ten times as long, but no longer than a second", async () => {
+  const clock = new VirtualClock();
+  let busyMs = 30;
+  const started: number[] = [];
+  const queue = new WorkQueue({
+    process: async () => {
+      started.push(clock.now());
+      clock.pass(busyMs);
+    },
+    onError: () => {},
+    clock,
+    restMs: 10,
+  });
+  queue.add("a");
+  await clock.advance(0);
+  queue.add("a");
+  await clock.advance(299);
+  expect(started).toEqual([0, 300]);
+  busyMs = 200;
+  queue.add("a");
+  await clock.advance(300);
+  queue.add("a");
+  await clock.advance(2_000);
+  expect(started.slice(2)).toEqual([600, 1_600]);
+});
+
 test("the earliest of several delays for a key wins", async () => {
   const { queue, clock, started, end } = manualQueue();
   queue.addAfter("a", 500);

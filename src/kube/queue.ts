@@ -1,5 +1,5 @@
-// A work queue: a key is never processed twice at the same time, a key added many times runs once, and a failing key is
-// retried with backoff. The queue knows nothing about the meaning of a key.
+// A work queue: a key is never processed twice at the same time, a key added many times runs once, a busy key rests
+// between two runs, and a failing key is retried with backoff. The queue knows nothing about the meaning of a key.
 
 import { type BackoffOptions, backoffDelay } from "./backoff.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -9,6 +9,11 @@ export interface WorkQueueOptions {
   readonly process: (key: string) => Promise<void>;
   readonly onError: (key: string, error: unknown, failures: number) => void;
   readonly concurrency?: number;
+  /**
+   * The least time between two starts of the same key, in milliseconds. A key that has not run for so long starts at
+   * once. A key whose work occupies the thread rests longer, so that it leaves most of the time to the others.
+   */
+  readonly restMs?: number;
   readonly backoff?: BackoffOptions;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -19,6 +24,10 @@ const CONCURRENCY = 8;
 
 /** The next watch event resolves a conflict within milliseconds; a lasting failure costs two calls a minute. */
 const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 30_000 };
+
+/** A key may occupy the thread for a tenth of the time, but rests no longer than it takes users to notice. */
+const REST_FACTOR = 10;
+const LONGEST_REST_MS = 1_000;
 
 interface Delayed {
   readonly dueAt: number;
@@ -36,6 +45,8 @@ export class WorkQueue {
   readonly #processing = new Set<string>();
   /** Keys added while they were being processed. */
   readonly #again = new Set<string>();
+  /** Keys that have just been processed, and whether they were added since. */
+  readonly #resting = new Map<string, { readonly cancel: () => void; isAdded: boolean }>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
   #idle = Promise.withResolvers<void>();
@@ -51,12 +62,17 @@ export class WorkQueue {
 
   /** Number of waiting keys, for metrics. */
   get depth(): number {
-    return this.#waiting.size + this.#again.size;
+    return this.#waiting.size + this.#again.size + [...this.#resting.values()].filter(({ isAdded }) => isAdded).length;
   }
 
   /** Runs the key as soon as possible, even if it waits for a retry. */
   add(key: string): void {
     if (this.#stopped) return;
+    const resting = this.#resting.get(key);
+    if (resting !== undefined) {
+      resting.isAdded = true;
+      return;
+    }
     if (this.#processing.has(key)) this.#again.add(key);
     else this.#waiting.add(key);
     this.#dispatch();
@@ -80,7 +96,7 @@ export class WorkQueue {
     this.#delayed.set(key, { dueAt, cancel });
   }
 
-  /** Resolves when no key waits or runs. Delayed keys do not count. */
+  /** Resolves when no key waits or runs. Keys that are delayed or rest do not count. */
   drain(): Promise<void> {
     return this.#isIdle ? Promise.resolve() : this.#idle.promise;
   }
@@ -90,6 +106,8 @@ export class WorkQueue {
     this.#stopped = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
+    for (const { cancel } of this.#resting.values()) cancel();
+    this.#resting.clear();
     this.#waiting.clear();
     this.#again.clear();
     await this.drain();
@@ -109,8 +127,12 @@ export class WorkQueue {
   }
 
   async #process(key: string): Promise<void> {
+    const startedAt = this.#clock.now();
+    let busyMs = 0;
     try {
-      await this.#options.process(key);
+      const done = this.#options.process(key);
+      busyMs = this.#clock.now() - startedAt;
+      await done;
       this.#failures.delete(key);
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
@@ -119,11 +141,27 @@ export class WorkQueue {
       this.addAfter(key, backoffDelay(this.#backoff, failures, this.#random));
     }
     this.#processing.delete(key);
-    if (this.#again.delete(key)) this.#waiting.add(key);
+    this.#rest(key, startedAt + this.#restMs(busyMs) - this.#clock.now());
+    if (!this.#resting.has(key) && this.#again.delete(key)) this.#waiting.add(key);
     this.#dispatch();
     if (this.#isIdle) {
       this.#idle.resolve();
       this.#idle = Promise.withResolvers<void>();
     }
+  }
+
+  #restMs(busyMs: number): number {
+    const { restMs = 0 } = this.#options;
+    return restMs === 0 ? 0 : Math.max(restMs, Math.min(busyMs * REST_FACTOR, LONGEST_REST_MS));
+  }
+
+  #rest(key: string, ms: number): void {
+    if (ms <= 0 || this.#stopped) return;
+    const cancel = this.#clock.after(ms, () => {
+      const isAdded = this.#resting.get(key)?.isAdded === true;
+      this.#resting.delete(key);
+      if (isAdded) this.add(key);
+    });
+    this.#resting.set(key, { cancel, isAdded: this.#again.delete(key) });
   }
 }

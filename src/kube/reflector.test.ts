@@ -70,6 +70,7 @@ function reflect(server: { readonly client: CollectionReader }, options: Partial
   const changes: string[] = [];
   const errors: string[] = [];
   const counts = { relists: 0, reconnects: 0 };
+  const reasons: string[] = [];
   const reflector = new Reflector<string>({
     client: server.client,
     path: "/api/v1/pods",
@@ -82,15 +83,16 @@ function reflect(server: { readonly client: CollectionReader }, options: Partial
     onRelist: () => {
       counts.relists += 1;
     },
-    onReconnect: () => {
+    onReconnect: (reason) => {
       counts.reconnects += 1;
+      reasons.push(reason);
     },
     timing: QUICK,
     ...options,
   });
   reflectors.push(reflector);
   reflector.start();
-  return { reflector, changes, errors, counts };
+  return { reflector, changes, errors, counts, reasons };
 }
 
 const watches = (server: ScriptedServer) => server.requests.filter((line) => line.includes("watch=true"));
@@ -164,8 +166,9 @@ test.each(["an ERROR event", "an HTTP status"])(
         send(response, "ERROR", gone);
       }
     });
-    const { changes, counts, errors } = reflect(server);
+    const { changes, counts, errors, reasons } = reflect(server);
     await vi.waitFor(() => expect(versions(server)).toEqual(["5", "20"]));
+    expect(reasons).toEqual(["expired"]);
     expect(changes.slice(2)).toEqual(["deleted ns/b", "added ns/c@15"]);
     expect(counts.relists).toBe(1);
     expect(errors).toEqual([]);
@@ -208,11 +211,12 @@ test("a watch that stays open but silent is replaced, and any data counts as a s
     }
     await aborted(signal);
   });
-  const { errors, counts } = reflect({ client }, { clock: client.clock, timing: { ...QUICK, idleMs } });
+  const { errors, counts, reasons } = reflect({ client }, { clock: client.clock, timing: { ...QUICK, idleMs } });
   await client.clock.advance(12 * (idleMs - 1) + idleMs - 1);
   expect(client.watchedFrom).toEqual(["1"]);
   await client.clock.advance(50);
   expect(client.watchedFrom).toEqual(["1", "111"]);
+  expect(reasons).toEqual(["idle"]);
   expect(counts.relists).toBe(0);
   expect(errors).toEqual([]);
 });
@@ -289,6 +293,57 @@ test("a healthy watch that the server ends is resumed at once", async () => {
   reflect({ client }, { clock: client.clock, timing });
   await client.clock.advance(150);
   expect(client.watchedAt).toEqual([0, 60, 120]);
+});
+
+test("a watch that the server ends after a burst is resumed at once, each time from the last event", async () => {
+  let version = 1;
+  await using server = await scriptedServer((_request, response, url) => {
+    if (!url.searchParams.has("watch")) {
+      json(response, 200, list(version, []));
+      return;
+    }
+    response.writeHead(200);
+    if (version >= 50) {
+      response.flushHeaders();
+      return;
+    }
+    version += 1;
+    send(response, "ADDED", pod(`pod-${version}`, version));
+    response.end();
+  });
+  // With any pause, the second watch would not come before the test times out.
+  const timing = { healthyMs: 600_000, backoff: { initialMs: 600_000, maxMs: 600_000 } };
+  const { changes, reasons, errors } = reflect(server, { timing });
+  await vi.waitFor(() => expect(watches(server)).toHaveLength(50));
+  expect(changes).toHaveLength(49);
+  expect(versions(server).at(-1)).toBe("50");
+  expect(reasons).toEqual(Array.from({ length: 49 }, () => "ended"));
+  expect(errors).toEqual([]);
+});
+
+test("a watch without events that lasted is resumed at once when the server ends it", async () => {
+  const client: InMemoryClient = new InMemoryClient(async function* (signal) {
+    await pause(client.clock, 1_000, signal);
+    yield* [];
+  });
+  const timing = { healthyMs: 600_000, backoff: { initialMs: 600_000, maxMs: 600_000 } };
+  reflect({ client }, { clock: client.clock, timing });
+  await client.clock.advance(2_500);
+  expect(client.watchedAt).toEqual([0, 1_000, 2_000]);
+});
+
+test("backoff does not grow while each watch brings something new before it fails", async () => {
+  let version = 1;
+  const client: InMemoryClient = new InMemoryClient(async function* () {
+    version += 1;
+    yield eventLine("ADDED", pod("a", version));
+    throw new Error("connection reset");
+  });
+  const timing = { healthyMs: 600_000, backoff: { initialMs: 100, maxMs: 10_000 } };
+  const { reasons } = reflect({ client }, { clock: client.clock, timing, random: () => 1 });
+  await client.clock.advance(350);
+  expect(client.watchedAt).toEqual([0, 100, 200, 300]);
+  expect(reasons).toEqual(["error", "error", "error"]);
 });
 
 test("a Retry-After delays the next request", async () => {

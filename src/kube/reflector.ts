@@ -1,6 +1,6 @@
 // Keeps a projected copy of one collection and reports every change exactly once. It lists in pages, watches from the
-// list's resourceVersion, resumes after interruptions, and lists again only after its resourceVersion has expired. It
-// never keeps a whole object and never gives up.
+// list's resourceVersion, resumes after interruptions (at once if the server ended the watch), and lists again only
+// after its resourceVersion has expired. It never keeps a whole object and never gives up.
 
 import type { Change } from "../api/change.ts";
 import type { Json, JsonObject } from "../json/types.ts";
@@ -33,6 +33,8 @@ export interface ReflectorTiming {
   readonly idleMs: number;
   /** After a watch that lasted this long, backoff starts from the beginning. */
   readonly healthyMs: number;
+  /** A server that ends each watch sooner than this, and sends nothing, is not asked again at once. */
+  readonly shortestMs: number;
   readonly backoff: BackoffOptions;
 }
 
@@ -44,6 +46,8 @@ const TIMING: ReflectorTiming = {
   // a collection that has not changed since the server started. A wrong suspicion costs one watch request, no list.
   idleMs: 150_000,
   healthyMs: 30_000,
+  // client-go's limit.
+  shortestMs: 1_000,
   // Short first delays, because a restarted API server is usually back within seconds; the maximum bounds how long the
   // state is stale after an outage.
   backoff: { initialMs: 200, maxMs: 10_000 },
@@ -51,6 +55,13 @@ const TIMING: ReflectorTiming = {
 
 /** client-go's page size. A page of Pods is a few MB. */
 const PAGE_SIZE = 500;
+
+/**
+ * Why a watch is opened again: the server ended it, no data arrived, its resourceVersion had expired, or a request
+ * failed.
+ */
+export const RECONNECT_REASONS = ["ended", "idle", "expired", "error"] as const;
+export type ReconnectReason = (typeof RECONNECT_REASONS)[number];
 
 /** Where an error occurred: in a request, or in the code that received the objects. */
 export type ReflectorStage = "list" | "watch" | "project" | "consume";
@@ -68,7 +79,7 @@ export interface ReflectorOptions<T> {
   readonly onError: (error: unknown, stage: ReflectorStage) => void;
   /** For metrics: called for each list and each watch request after the first. */
   readonly onRelist?: () => void;
-  readonly onReconnect?: () => void;
+  readonly onReconnect?: (reason: ReconnectReason) => void;
   readonly timing?: Partial<ReflectorTiming>;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -145,30 +156,38 @@ export class Reflector<T> {
 
   async #run(): Promise<void> {
     let failures = 0;
+    let reason: ReconnectReason = "error";
     while (!this.#stopped) {
       this.#attempt = new AbortController();
       let minimumDelay = 0;
       let watchingSince: number | undefined;
+      let watchedFrom: string | undefined;
       let stage: ReflectorStage = "list";
       try {
-        if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list();
+        watchedFrom = this.#resourceVersion ?? (await this.#list());
+        this.#resourceVersion = watchedFrom;
         stage = "watch";
         watchingSince = this.#clock.now();
-        await this.#watch(this.#resourceVersion);
+        await this.#watch(watchedFrom, reason);
+        reason = "ended";
       } catch (error) {
         if (this.#stopped) return;
-        if (error instanceof ResourceVersionExpired || hasStatus(error, 410)) {
+        reason = reasonOf(error);
+        if (reason === "expired") {
           // A list that expired between two pages would expire again: request the next one as a single page.
           this.#pageSize = stage === "list" ? 0 : PAGE_SIZE;
           this.#resourceVersion = undefined;
-        } else if (!(error instanceof IdleTimeout)) {
+        } else if (reason === "error") {
           this.#options.onError(error, stage);
         }
         minimumDelay = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
       }
-      if (watchingSince !== undefined && this.#clock.now() - watchingSince >= this.#timing.healthyMs) failures = 0;
-      else failures += 1;
-      // A healthy watch that ended resumes at once. A shorter one waits, even if it was closed cleanly.
+      const watchedMs = watchingSince === undefined ? 0 : this.#clock.now() - watchingSince;
+      // After a burst the API server ends watches that could not keep up. Whoever waits then misses failures.
+      const hasProgressed = this.#resourceVersion !== undefined && this.#resourceVersion !== watchedFrom;
+      const isPolite = reason === "ended" && (hasProgressed || watchedMs >= this.#timing.shortestMs);
+      if (isPolite || watchedMs >= this.#timing.healthyMs) failures = 0;
+      else failures = hasProgressed ? 1 : failures + 1;
       const delay = failures === 0 ? 0 : backoffDelay(this.#timing.backoff, failures, this.#random);
       await pause(this.#clock, Math.max(minimumDelay, delay), this.#stop.signal);
     }
@@ -211,9 +230,9 @@ export class Reflector<T> {
   }
 
   /** Returns when the server ends the watch. */
-  async #watch(resourceVersion: string): Promise<void> {
+  async #watch(resourceVersion: string, reason: ReconnectReason): Promise<void> {
     this.#watches += 1;
-    if (this.#watches > 1) this.#options.onReconnect?.();
+    if (this.#watches > 1) this.#options.onReconnect?.(reason);
     const [min, max] = this.#timing.watchSeconds;
     const attempt = this.#attempt;
     const idle = () => attempt.abort(new IdleTimeout(`no data for ${this.#timing.idleMs} ms`));
@@ -305,6 +324,11 @@ export class Reflector<T> {
   #selectors(): CollectionQuery {
     return { labelSelector: this.#options.labelSelector, fieldSelector: this.#options.fieldSelector };
   }
+}
+
+function reasonOf(error: unknown): ReconnectReason {
+  if (error instanceof ResourceVersionExpired || hasStatus(error, 410)) return "expired";
+  return error instanceof IdleTimeout ? "idle" : "error";
 }
 
 async function* onEachChunk(chunks: AsyncIterable<Uint8Array>, notify: () => void): AsyncGenerator<Uint8Array> {

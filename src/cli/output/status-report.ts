@@ -1,8 +1,9 @@
 // What `reprise status` reports about one group, as plain data derived from its objects. Pure.
 import { budgetOf } from "../../../controller/escalation/used-budget.ts";
+import { largeLeftovers } from "../../../controller/group/leftovers.ts";
 import { terminatingSince } from "../../../controller/status/awaited-termination.ts";
 import { describeCause } from "../../../controller/status/history.ts";
-import { describeLeftovers, largeLeftovers } from "../../../controller/status/shared-memory.ts";
+import { describeLeftovers } from "../../../controller/status/shared-memory.ts";
 import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
 import type { BudgetSource } from "../../api/budget.ts";
 import { formatDuration } from "../../api/duration.ts";

@@ -24,6 +24,11 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** Time passes while the thread is busy: no timer runs. */
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Runs every timer due within `ms`, in order, and lets promises settle before and after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
@@ -34,7 +39,7 @@ export class VirtualClock implements Clock {
       next.run();
       await setImmediate();
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
   }
 
   #next(end: number): Timer | undefined {
