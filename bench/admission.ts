@@ -2,7 +2,6 @@
 // looks at the same requests in three ways: what the API server measured for each webhook, both servers asked
 // directly and in turn, and the CPU time each spent on that. Compare ratios of one run: the speed of the machine
 // cancels out.
-import { readdirSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import { waitFor } from "../test/cluster/proc.ts";
 import { type AdmissionChain, startAdmissionChain } from "../test/integration/admission-chain.ts";
 import { createNamespace } from "../test/reprise-programs.ts";
 import { createReview, jobSet, SIZES, type Size } from "./jobsets.ts";
+import { cpuMs, pidOf } from "./process-cpu.ts";
 import { median, quantile } from "./quantile.ts";
 import { checkGates } from "./ranges.ts";
 import { difference, parsePage, type Samples, total } from "./scrape.ts";
@@ -246,29 +246,6 @@ function timed(url: string, ca: string, agent: Agent, body: Buffer): Promise<num
     });
     sent.on("error", reject).end(body);
   });
-}
-
-/** The PID of the process with a file of this folder on its command line. */
-function pidOf(folder: string): number {
-  const found = readdirSync("/proc").find((entry) => {
-    if (!/^\d+$/.test(entry)) return false;
-    try {
-      return readFileSync(`/proc/${entry}/cmdline`, "utf8").includes(`=${folder}/`);
-    } catch {
-      return false; // It has ended since.
-    }
-  });
-  if (found === undefined) throw new Error(`no process was started with a file of ${folder}`);
-  return Number(found);
-}
-
-/** CPU time of all threads of a process so far, from the kernel's scheduler. */
-function cpuMs(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const nanoseconds = threads.map((thread) => {
-    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]);
-  });
-  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6;
 }
 
 function mean(samples: Samples, name: string, labels: Readonly<Record<string, string>>): number {

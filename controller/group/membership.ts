@@ -1,6 +1,6 @@
 // Which Pods belong to a group, proved by their controllers: Pod to Job to JobSet. A Pod that only has the labels
 // can be waited for but never counts: only the Job controller may create Pods with the member label
-// (manifests/agent/policy-member.yaml), but other users may change the remaining labels. Pure.
+// (manifests/agent/policy-pods.yaml), but other users may change the remaining labels. Pure.
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { isTrue } from "../../src/api/metadata.ts";

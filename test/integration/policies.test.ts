@@ -6,15 +6,15 @@ import { parseAllDocuments } from "yaml";
 import { readAnnotations } from "../../src/api/metadata.ts";
 import { JOBSET, LABEL, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { asList, asMap } from "../../src/json/fields.ts";
-import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
+import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from "../../src/kube/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 
 const EPOCH = JOBSET.epochAnnotation;
 const LEFTOVER = SHM_LEFTOVER_ANNOTATION;
 const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
 const NAMESPACE = "team";
-/** From either policy, because their order is not defined. */
-const DENIED = /ValidatingAdmissionPolicy 'reprise-(epoch|agent-writer)' .* denied request/;
+/** With either binding, because their order is not defined. */
+const DENIED = /ValidatingAdmissionPolicy 'reprise-pods' .* denied request/;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 
 let cluster: ControlPlane;
@@ -114,6 +114,10 @@ async function createPod(parts: PodParts = {}): Promise<CreatedPod> {
 async function clientOf(account: string, pod?: CreatedPod): Promise<KubeClient> {
   const bound = pod && ["--bound-object-kind=Pod", `--bound-object-name=${pod.name}`, `--bound-object-uid=${pod.uid}`];
   const token = (await cluster.kubectl(["create", "token", account, "-n", NAMESPACE, ...(bound ?? [])])).trim();
+  return remember(clientWith(token));
+}
+
+function clientWith(token: string): KubeClient {
   const config = new KubeConfig();
   config.loadFromOptions({
     clusters: [
@@ -123,7 +127,7 @@ async function clientOf(account: string, pod?: CreatedPod): Promise<KubeClient> 
     contexts: [{ name: "x", cluster: "c", user: "u" }],
     currentContext: "x",
   });
-  return remember(new KubeClient(config));
+  return new KubeClient(config);
 }
 
 function patch(by: KubeClient, { name }: CreatedPod, body: unknown, subresource = ""): Promise<unknown> {
@@ -147,9 +151,31 @@ function place(
   { name }: CreatedPod,
   node: string,
   annotations: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
 ): Promise<unknown> {
-  const body = { metadata: { name, annotations }, target: { kind: "Node", name: node } };
+  const body = { metadata: { name, annotations, labels }, target: { kind: "Node", name: node } };
   return admin.request("POST", `${PODS}/${name}/binding`, { body });
+}
+
+/** Server-side apply of this metadata, which also creates the Pod if it does not exist. */
+function apply(by: KubeClient, name: string, metadata: object): Promise<unknown> {
+  const spec = { containers: [{ name: "main", image: "worker" }] };
+  const body = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name }, spec };
+  const query = { fieldManager: "test", force: true };
+  return by.request("PATCH", `${PODS}/${name}`, { body, contentType: APPLY_PATCH, query });
+}
+
+/** A token that does not expire and names no Pod. Its user info has no extra fields. */
+async function secretToken(account: string): Promise<string> {
+  const secrets = `/api/v1/namespaces/${NAMESPACE}/secrets`;
+  const metadata = { name: `${account}-token`, annotations: { "kubernetes.io/service-account.name": account } };
+  await admin.request("POST", secrets, { body: { metadata, type: "kubernetes.io/service-account-token" } });
+  const token = await vi.waitFor(async () => {
+    const data = asMap((await admin.request("GET", `${secrets}/${metadata.name}`))["data"]);
+    expect(data).toHaveProperty("token");
+    return String(data["token"]);
+  });
+  return Buffer.from(token, "base64").toString();
 }
 
 /** The objects that an installed object refers to, as "Kind name". */
@@ -384,6 +410,133 @@ describe("an account that can create and patch Pods", () => {
   });
 });
 
+describe("ways around the policies", () => {
+  const membership = { [LABEL.injected]: "true" };
+
+  it("do not forge an epoch: update, every kind of patch, and server-side apply", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    const path = `${PODS}/${pod.name}`;
+    const stored = await admin.request("GET", path);
+    const metadata = asMap(stored["metadata"]);
+    const annotations = { ...readAnnotations(stored), [EPOCH]: "7" };
+    const forged = { ...stored, metadata: { ...metadata, annotations } };
+    const body = [{ op: "replace", path: `/metadata/annotations/${EPOCH.replace("/", "~1")}`, value: "7" }];
+    for (const request of [
+      admin.request("PUT", path, { body: forged }),
+      admin.request("PATCH", path, { body: { metadata: { annotations } }, contentType: STRATEGIC_MERGE_PATCH }),
+      admin.request("PATCH", path, { body, contentType: JSON_PATCH }),
+      apply(admin, pod.name, { labels: membership, annotations: { [EPOCH]: "7" } }),
+    ]) {
+      await expect(request).rejects.toThrow("written by its own agent");
+    }
+    expect((await annotationsOf(pod))[EPOCH]).toBe("1");
+  });
+
+  it("do not create a member: server-side apply, with an epoch or by another account", async () => {
+    const forged = apply(admin, "applied", { labels: membership, annotations: { [EPOCH]: "7" } });
+    await expect(forged).rejects.toThrow("created without one");
+    const plain = await clientOf("plain");
+    await expect(apply(plain, "applied", { labels: membership })).rejects.toThrow("only the Job controller creates");
+    await apply(plain, "applied", { labels: { app: "web" } });
+    await expect(apply(plain, "applied", { labels: membership })).rejects.toThrow("only the Job controller creates");
+  });
+
+  it("do not add a member: the labels of a Binding", async () => {
+    const pod = await createPod({ labels: {} });
+    await expect(place(pod, "n1", {}, membership)).rejects.toThrow("a Binding carries none");
+    const body = { metadata: { name: pod.name, labels: membership }, target: { kind: "Node", name: "n1" } };
+    const legacy = admin.request("POST", `/api/v1/namespaces/${NAMESPACE}/bindings`, { body });
+    await expect(legacy).rejects.toThrow("a Binding carries none");
+    await place(pod, "n1", {}, { zone: "a" });
+    const { metadata } = await admin.request("GET", `${PODS}/${pod.name}`);
+    expect(asMap(metadata)["labels"]).toEqual({ zone: "a" });
+  });
+
+  it("do not bring in an epoch: without the label, and labeled again", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    const labels = { [LABEL.injected]: null };
+    const atOnce = patch(admin, pod, { metadata: { labels, annotations: { [EPOCH]: "7" } } });
+    await expect(atOnce).rejects.toThrow("written by its own agent");
+    await patch(admin, pod, { metadata: { labels } });
+    await annotate(admin, pod, { [EPOCH]: "7" });
+    await expect(patch(admin, pod, { metadata: { labels: membership } })).rejects.toThrow("written by its own agent");
+    const plain = await clientOf("plain");
+    await expect(patch(plain, pod, { metadata: { labels: membership } })).rejects.toThrow("only the Job controller");
+    // The agent's role is narrowed on a Pod that has lost its label, too.
+    await expect(patch(agent, pod, { metadata: { labels: membership } })).rejects.toThrow(DENIED);
+  });
+
+  it.each(["/ephemeralcontainers", "/resize"])(
+    "do not lead through pods%s, which keeps metadata",
+    async (subresource) => {
+      const { pod, agent } = await member();
+      await annotate(agent, pod, { [EPOCH]: "1" });
+      const other = await createPod({ labels: {} });
+      const forged = { metadata: { labels: membership, annotations: { [EPOCH]: "7" } } };
+      for (const { name } of [pod, other]) {
+        const options = { body: forged, contentType: STRATEGIC_MERGE_PATCH };
+        await admin.request("PATCH", `${PODS}/${name}${subresource}`, options);
+      }
+      expect((await annotationsOf(pod))[EPOCH]).toBe("1");
+      const { metadata } = await admin.request("GET", `${PODS}/${other.name}`);
+      expect(asMap(metadata)["labels"]).toBeUndefined();
+      expect(await annotationsOf(other)).toEqual({ kept: "as it is" });
+    },
+  );
+
+  it("lead through pods/status, for those who may write it: they can make a Pod look failed anyway", async () => {
+    const { pod } = await member();
+    await annotate(admin, pod, { [EPOCH]: "7" }, "/status");
+    expect((await annotationsOf(pod))[EPOCH]).toBe("7");
+  });
+
+  it("do not widen the agent's role: server-side apply, on its own Pod and on others", async () => {
+    const { pod, agent } = await member();
+    const other = await createPod({ labels: {} });
+    await expect(apply(agent, other.name, { annotations: { other: "1" } })).rejects.toThrow(
+      "token issued for that Pod",
+    );
+    const labels = { ...membership, other: "1" };
+    await expect(apply(agent, pod.name, { labels })).rejects.toThrow("not for other fields");
+    const epoch = { labels: membership, annotations: { [EPOCH]: "1", other: "1" } };
+    await expect(apply(agent, pod.name, epoch)).rejects.toThrow("not for other annotations");
+  });
+
+  it("do not make the own Pod of an account a member", async () => {
+    const pod = await createPod({ labels: {} });
+    const agent = await clientOf("trainer", pod);
+    const added = patch(agent, pod, { metadata: { labels: membership, annotations: { [EPOCH]: "1" } } });
+    await expect(added).rejects.toThrow("only the Job controller creates");
+  });
+
+  it("are not open to users and accounts without extra fields", async () => {
+    const { pod } = await member();
+    const other = await createPod({ labels: {} });
+    const bySomeone = (annotation: string) => {
+      const user = ["--as=someone", "--as-group=system:masters"];
+      return cluster.kubectl(["annotate", "pod", pod.name, "-n", NAMESPACE, annotation, ...user]);
+    };
+    await bySomeone("note=a");
+    await expect(bySomeone(`${EPOCH}=7`)).rejects.toThrow("written by its own agent");
+    const old = remember(clientWith(await secretToken("trainer")));
+    await expect(annotate(old, other, { a: "b" })).rejects.toThrow("token issued for that Pod");
+    await expect(annotate(old, pod, { [EPOCH]: "7" })).rejects.toThrow(DENIED);
+  });
+});
+
+describe("a Pod with as many annotations as fit", () => {
+  it("gets its epoch, and is protected", async () => {
+    // Annotations may have 256 KiB in all.
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key-${index}`, "0123456789"]));
+    const pod = await createPod({ annotations: many });
+    const agent = await clientOf("trainer", pod);
+    await annotate(agent, pod, { [EPOCH]: "1" });
+    await expect(annotate(agent, pod, { "key-9999": "1" })).rejects.toThrow("not for other annotations");
+  });
+});
+
 describe("ordinary work on the Pods of a group", () => {
   it("is allowed: labels, annotations and images by authorized accounts, status by the kubelet", async () => {
     const { pod, agent } = await member();
@@ -456,10 +609,8 @@ describe("the manifests", () => {
       async () => {
         const policies = asList((await admin.request("GET", list))["items"]).map(asMap);
         expect(policies.map((policy) => asMap(policy["metadata"])["name"])).toEqual([
-          "reprise-agent-writer",
-          "reprise-epoch",
           "reprise-epoch-binding",
-          "reprise-member",
+          "reprise-pods",
         ]);
         for (const policy of policies) {
           const status = asMap(policy["status"]);
@@ -469,6 +620,13 @@ describe("the manifests", () => {
       },
       { timeout: 20_000 },
     );
+  });
+
+  it("have a policy for Pods that refuses what its condition matches, even if no validation explains it", async () => {
+    const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/reprise-pods";
+    const { matchConditions, validations } = asMap((await admin.request("GET", path))["spec"]);
+    expect(asList(matchConditions)).toHaveLength(1);
+    expect(asList(validations).at(-1)).toMatchObject({ expression: "false" });
   });
 
   it("compose into one installation in which every reference resolves", async () => {
