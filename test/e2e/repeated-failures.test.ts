@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { busyboxArchive } from "../cluster/parts/images.ts";
+import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, scripted, TrainingGroup, uids } from "./group.ts";
 import { spread } from "./placement.ts";
 import { type Installation, install } from "./reprise.ts";
@@ -94,8 +95,8 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
     // A signal tells it from its peers whenever the kubelets report it.
     expect(right.filter(({ code }) => code === 139).length).toBeGreaterThanOrEqual(FAILURES);
     // A busy kubelet may overwrite the report of an exit before it has sent it.
-    const named = unknown.filter(({ cause }) => cause.candidates?.some(isVictim) === true);
-    expect(named.length).toBeGreaterThanOrEqual(unknown.length - 4);
+    const missed = unknown.filter(({ cause }) => cause.candidates?.some(isVictim) !== true);
+    expect(missed.length, JSON.stringify(missed)).toBeLessThanOrEqual(4);
   });
 
   test("the ladder moves no Pod that did not fail first", () => {
@@ -157,8 +158,13 @@ describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in ever
     const last = await tenRestarts(group);
     expect(uids(last)).toEqual(uids(first));
     expect(last).toMatchObject({ restarts: FAILURES });
-    // Both workers wrote all of it in every run.
-    expect(folder.files("left-")).toHaveLength(2 * (FAILURES + 1));
+    // Both workers wrote all of it in every run. The last one has only just begun.
+    const expected = 2 * (FAILURES + 1);
+    await waitFor(
+      "both workers have written in every run",
+      30_000,
+      async () => folder.files("left-").length === expected,
+    );
     await group.delete();
   });
 
