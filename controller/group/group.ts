@@ -1,7 +1,7 @@
 // What the controller knows about one group: its JobSet, Jobs, Pods and InPlaceRestart, and the counts that decisions
-// need, kept up to date as events arrive. A Pod event costs O(1), a Job event O(its Pods). Plain data that only
-// observe.ts changes. It can be rebuilt from the cluster at any time; the only loss is that a failure may be noticed
-// later.
+// need, kept up to date as events arrive. A Pod event costs O(1), a Job event O(its Pods) if it concerns them. Plain
+// data that only observe.ts changes. It can be rebuilt from the cluster at any time; the only loss is that a failure
+// may be noticed later.
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { countLookups } from "../testing/count-lookups.ts";
-import { runningScene, Scene } from "../testing/scene.ts";
+import { LEAVING, runningScene, Scene } from "../testing/scene.ts";
 import type { Group } from "./group.ts";
 import { observePod } from "./observe.ts";
 
@@ -119,4 +119,35 @@ it("a decision about a running group costs the same however many Pods a Job has"
     return countLookups(() => scene.verdict());
   };
   expect(perDecision(1_000)).toBe(perDecision(50));
+});
+
+describe("with more Pods, a decision costs the same", () => {
+  const perDecision = (count: number, happens: (scene: Scene, slots: readonly string[]) => void) => {
+    const { scene, slots } = largeScene(count, "pods");
+    happens(scene, slots);
+    scene.settle();
+    return countLookups(() => scene.verdict());
+  };
+
+  it.each<[string, (scene: Scene, slots: readonly string[]) => void]>([
+    ["while all of them terminate", (scene, slots) => slots.map((slot) => scene.pod(slot, { deletion: LEAVING }))],
+    ["after all of them have failed", (scene, slots) => slots.map((slot) => scene.fails(slot, "a"))],
+    [
+      "while all but one have come back",
+      (scene, slots) => {
+        scene.fails(slots[0] ?? "", "a").settle();
+        scene.at(2, ...slots.slice(1));
+      },
+    ],
+  ])("%s", (_name, happens) => {
+    expect(perDecision(1_000, happens)).toBe(perDecision(50, happens));
+  });
+});
+
+it("an event of a Job that changes only its counts costs the same however many Pods it has", () => {
+  const perEvent = (count: number) => {
+    const { scene } = largeScene(count, "pods");
+    return countLookups(() => scene.job("workers-0", { ready: 7, succeeded: 1 }));
+  };
+  expect(perEvent(1_000)).toBe(perEvent(50));
 });

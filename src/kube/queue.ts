@@ -25,9 +25,12 @@ const CONCURRENCY = 8;
 /** The next watch event resolves a conflict within milliseconds; a lasting failure costs two calls a minute. */
 const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 30_000 };
 
-/** A key may occupy the thread for a tenth of the time, but rests no longer than it takes users to notice. */
+/**
+ * A key may occupy the thread for a tenth of the time. Its rest has a limit, because work also takes long when other
+ * programs take the CPU, and a restart must not wait for that.
+ */
 const REST_FACTOR = 10;
-const LONGEST_REST_MS = 1_000;
+const LONGEST_REST_MS = 100;
 
 interface Delayed {
   readonly dueAt: number;
