@@ -1,0 +1,85 @@
+// What is measured on a side that runs: restarts of all its groups, and a time in which its Pods wait.
+import { setTimeout as sleep } from "node:timers/promises";
+import { waitFor } from "../../test/cluster/proc.ts";
+import { median } from "../quantile.ts";
+import { peakMemory, read, type Usage, usage } from "./measure.ts";
+import type { Plane } from "./plane.ts";
+import { FOLLOWED } from "./side.ts";
+import type { Size } from "./size.ts";
+
+/** A group of this machine that is not back after so long never comes back. */
+const LIMIT_MS = { least: 120_000, perPod: 60 };
+
+/** After the last report of a kubelet, until Jobs, JobSets and what people see have followed. */
+const SETTLE_MS = 3_000;
+
+export const WAIT_SECONDS = 60;
+
+interface Restart extends Usage {
+  /** From the exit of the first worker until the last agent has lifted its barrier. */
+  readonly liftedSeconds: number;
+}
+
+export interface SideResult {
+  /** Medians and means of all restarts. */
+  readonly restart: Restart;
+  /** MiB, by process. */
+  readonly peak: Readonly<Record<string, number>>;
+  /** Failures of agents' requests that were not refusals, to explain figures. */
+  readonly errors: readonly string[];
+}
+
+export async function measureRestarts(plane: Plane, size: Size, repetitions: number): Promise<SideResult> {
+  const restarts: Restart[] = [];
+  for (let index = 0; index < repetitions; index++) restarts.push(await restartOnce(plane, size));
+  const { errors } = await plane.fleet.traffic();
+  const peak = Object.fromEntries(Object.entries(plane.pids()).map(([name, pid]) => [name, peakMemory(pid)]));
+  return { restart: combine(restarts), peak, errors };
+}
+
+async function restartOnce({ fleet, ...plane }: Plane, { groups, pods }: Size): Promise<Restart> {
+  const all = groups * pods;
+  const limit = LIMIT_MS.least + all * LIMIT_MS.perPod;
+  const before = await read({ fleet, ...plane });
+  const failedAt = await fleet.fail();
+  await waitFor(`${all} barriers lifted`, limit, async () => (await fleet.state()).lifted === all);
+  await waitFor(`${all} workers run`, limit, async () => (await fleet.state()).running === all);
+  const { lastLiftedAt } = await fleet.state();
+  await sleep(SETTLE_MS);
+  const used = usage(before, await read({ fleet, ...plane }));
+  return { ...used, liftedSeconds: (lastLiftedAt - failedAt) / 1000 };
+}
+
+/** The median time, and everything else per restart. */
+export function combine(restarts: readonly Restart[]): Restart {
+  const mean = (of: (restart: Restart) => number) =>
+    restarts.reduce((sum, each) => sum + of(each), 0) / restarts.length;
+  const names = Object.keys(restarts[0]?.cpu ?? {});
+  const keys = new Set(restarts.flatMap(({ requests }) => [...requests.keys()]));
+  return {
+    liftedSeconds: median(restarts.map(({ liftedSeconds }) => liftedSeconds)),
+    cpu: Object.fromEntries(names.map((name) => [name, mean(({ cpu }) => cpu[name] ?? 0)])),
+    requests: new Map([...keys].map((key) => [key, mean(({ requests }) => requests.get(key) ?? 0)])),
+    refused: mean(({ refused }) => refused),
+    watchBytes: mean(({ watchBytes }) => watchBytes),
+    agentRequests: mean(({ agentRequests }) => agentRequests),
+  };
+}
+
+/**
+ * How many requests the API server counted from agents of Pods that wait at their barrier, because one Pod of their
+ * group stays down. Kubelets write pods/status, so PATCHes of Pods are the agents'.
+ */
+export async function requestsWhileWaiting(plane: Plane, { groups, pods }: Size): Promise<number> {
+  const { fleet, side } = plane;
+  const waiting = groups * (pods - 1);
+  await fleet.fail(true);
+  await waitFor(`${waiting} Pods wait`, LIMIT_MS.least, async () => (await fleet.state()).published === waiting);
+  await sleep(SETTLE_MS);
+  const before = await read(plane);
+  await sleep(WAIT_SECONDS * 1000);
+  const { requests } = usage(before, await read(plane));
+  await fleet.release();
+  const asked = ["PATCH pods", `GET ${FOLLOWED[side]}`, `LIST ${FOLLOWED[side]}`, `WATCH ${FOLLOWED[side]}`];
+  return asked.reduce((sum, key) => sum + (requests.get(key) ?? 0), 0);
+}
