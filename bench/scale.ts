@@ -1,8 +1,10 @@
 // Measures one restart in place of large groups, reprise beside upstream's alpha: real etcd, API server, Job controller
 // and JobSet manager, real webhook, controller and policies, and a hollow fleet: kubelets without containers and agents
 // without processes. Both sides get the same Pods, one after the other, each with a control plane of its own. `node
-// bench/scale.ts [--pods 500] [--pods 100x20]`; without a size all of them, and the picture in docs/images.
+// bench/scale.ts [--pods 500] [--pods 100x20] [--pictures FOLDER]`; without a size all of them, and the picture goes to
+// docs/images.
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
@@ -18,7 +20,7 @@ import { parseSize, SIZES, type Size, titleOf } from "./scale/size.ts";
 const { values } = parseArgs({
   options: {
     pods: { type: "string", multiple: true, default: [] },
-    pictures: { type: "string", default: "docs/images" },
+    pictures: { type: "string" },
   },
 });
 
@@ -29,6 +31,7 @@ const WAITING_PODS = 500;
 
 const sizes = values.pods.length === 0 ? SIZES : values.pods.map(parseSize);
 const progress = terminalProgress();
+console.log(`load average at the start: ${load()}`);
 await ensureBinaries(["etcd", "kubernetes", "jobset"], progress);
 const all = new Map<Size, Results>();
 let holds = true;
@@ -40,14 +43,16 @@ for (const size of sizes) {
   Object.assign(figures, figuresOf(results));
   holds = checkGates(`scale, ${titleOf(size)}`, figures) && holds;
 }
+const pictures = values.pictures ?? (sizes === SIZES ? "docs/images" : undefined);
+if (pictures !== undefined) writeFileSync(join(pictures, "scale.svg"), drawGrowth(growth()));
 if (sizes === SIZES) {
-  const grown = growth();
-  writeFileSync(join(values.pictures, "scale.svg"), drawGrowth(grown));
-  const perPod = (pods: number) => (grown[1]?.points.find((each) => each.pods === pods)?.reprise ?? Number.NaN) / pods;
+  const [, cpu] = growth();
+  const perPod = (pods: number) => (cpu?.points.find((each) => each.pods === pods)?.reprise ?? Number.NaN) / pods;
   console.log();
   const figures = { "API server CPU per Pod, 5,000 to 500 Pods": perPod(5_000) / perPod(500) };
   holds = checkGates("scale, growth", figures) && holds;
 }
+console.log(`\nload average at the end: ${load()}`);
 console.log(`\nreprise / upstream = ratio:\n\n${markdown(all)}`);
 process.exitCode = holds ? 0 : 1;
 
@@ -90,8 +95,14 @@ function growth() {
   return [
     {
       title: "From the failure until all barriers are lifted, s",
-      points: points((each) => each.restart.liftedSeconds),
+      points: points((each) => each.restart.seconds.lifted),
     },
     { title: "API server's CPU, s", points: points((each) => each.restart.cpu["kube-apiserver"] ?? Number.NaN) },
   ];
+}
+
+function load(): string {
+  return loadavg()
+    .map((each) => each.toFixed(1))
+    .join(" ");
 }

@@ -30,16 +30,15 @@ export interface KubeletOptions {
   readonly folder: string;
 }
 
-/** What the fleet has reached. */
+/** How many Pods have got how far since the last failure. */
 export interface FleetState {
-  readonly pods: number;
-  /** Pods whose current agent has published its epoch. */
+  /** Their agents have published their epoch. */
   readonly published: number;
-  /** Pods that have lifted since the last failure, and when the last of them did, in milliseconds since 1970. */
   readonly lifted: number;
-  readonly lastLiftedAt: number;
-  /** Pods whose workers run, as the API server knows. */
+  /** Their workers run, as the API server knows. */
   readonly running: number;
+  /** When the last agent started, published and lifted, in milliseconds since 1970. */
+  readonly last: { readonly started: number; readonly published: number; readonly lifted: number };
 }
 
 export class HollowKubelet {
@@ -118,13 +117,18 @@ export class HollowKubelet {
 
   state(): FleetState {
     const back = [...this.#pods.values()].filter((pod) => pod.restarts > (this.#before.get(pod.shape.name) ?? -1));
+    const published = back.flatMap(({ publishedAt }) => publishedAt ?? []);
     const lifted = back.flatMap(({ liftedAt }) => liftedAt ?? []);
+    const last = (times: readonly number[]) => times.reduce((latest, at) => Math.max(latest, at), 0);
     return {
-      pods: this.#pods.size,
-      published: back.filter(({ isPublished }) => isPublished).length,
+      published: published.length,
       lifted: lifted.length,
-      lastLiftedAt: lifted.reduce((last, at) => Math.max(last, at), 0),
       running: back.filter(({ isReported }) => isReported).length,
+      last: {
+        started: last(back.map(({ agentStartedAt }) => agentStartedAt)),
+        published: last(published),
+        lifted: last(lifted),
+      },
     };
   }
 
@@ -143,7 +147,7 @@ export class HollowKubelet {
     const pod = this.#pods.get(event.agent.slice(0, event.agent.indexOf("#")));
     if (event.what === "exited") pod?.agentExited(event.agent, event.exitCode);
     else if (event.what === "lifted") void pod?.agentLifted(event.agent, event.at);
-    else pod?.agentPublished(event.agent);
+    else pod?.agentPublished(event.agent, event.at);
   }
 
   async #report(pod: PodShape, patch: object): Promise<void> {

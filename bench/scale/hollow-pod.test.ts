@@ -111,7 +111,7 @@ it("what an earlier agent of the Pod reports late counts for nothing", async () 
   bench.pod.fail(1);
   await vi.advanceTimersByTimeAsync(3_000);
   await bench.pod.agentLifted("train-0#0", 1);
-  bench.pod.agentPublished("train-0#0");
-  const { liftedAt, isPublished, restarts } = bench.pod;
-  expect({ liftedAt, isPublished, restarts }).toEqual({ liftedAt: undefined, isPublished: false, restarts: 1 });
+  bench.pod.agentPublished("train-0#0", 1);
+  const { liftedAt, publishedAt, restarts } = bench.pod;
+  expect({ liftedAt, publishedAt, restarts }).toEqual({ liftedAt: undefined, publishedAt: undefined, restarts: 1 });
 });

@@ -30,7 +30,7 @@ export class HollowPod {
   #agent = "";
   #isRestarting = false;
   #resume: Promise<void> | undefined;
-  #isPublished = false;
+  #publishedAt: number | undefined;
   #liftedAt: number | undefined;
 
   constructor(shape: PodShape, effects: PodEffects) {
@@ -48,9 +48,13 @@ export class HollowPod {
     return this.#liftedAt;
   }
 
-  /** Whether the agent that runs now has published its epoch. */
-  get isPublished(): boolean {
-    return this.#isPublished;
+  /** When the agent that runs now started, and when it had published its epoch. */
+  get agentStartedAt(): number {
+    return this.#run.agentStarted.getTime();
+  }
+
+  get publishedAt(): number | undefined {
+    return this.#publishedAt;
   }
 
   /** Whether the API server knows that its workers run. */
@@ -70,8 +74,8 @@ export class HollowPod {
     void this.#restart(this.shape.workers[0] ?? "", exitCode);
   }
 
-  agentPublished(agent: string): void {
-    if (agent === this.#agent) this.#isPublished = true;
+  agentPublished(agent: string, at: number): void {
+    if (agent === this.#agent) this.#publishedAt = at;
   }
 
   async agentLifted(agent: string, at: number): Promise<void> {
@@ -96,7 +100,7 @@ export class HollowPod {
     this.#effects.killAgent(this.#agent);
     this.#agent = "";
     this.#liftedAt = undefined;
-    this.#isPublished = false;
+    this.#publishedAt = undefined;
     this.#run = { ...this.#run, restarts: this.#run.restarts + 1 };
     this.#report({ kind: "removed" });
     await this.#resume;

@@ -2,6 +2,7 @@
 // SIDE. It is told what to do over IPC (fleet.ts) and ends with its parent.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { bunFor, nativeArch } from "../../scripts/architectures.ts";
 import type { AgentCommand } from "./hollow-agent.ts";
 import { HollowKubelet, type KubeletOptions } from "./hollow-kubelet.ts";
 
@@ -11,9 +12,8 @@ export type FleetQuestion =
   | { readonly ask: "fail"; readonly hold: boolean }
   | { readonly ask: "release" | "state" | "traffic" };
 
-const program = (path: string) => new URL(path, import.meta.url).pathname;
-const bun = program("../../node_modules/.bin/bun");
-const agents = spawn(bun, [program("agents-program.ts"), process.argv[2] ?? ""], {
+const program = new URL("agents-program.ts", import.meta.url).pathname;
+const agents = spawn(bunFor(nativeArch()), [program, process.argv[2] ?? ""], {
   stdio: ["pipe", "pipe", "inherit"],
 });
 agents.on("exit", (code) => {

@@ -66,7 +66,7 @@ export function peakMemory(pid: number): number {
 }
 
 /** Linux counts in hundredths of a second. */
-function cpuSeconds(pid: number): number {
+export function cpuSeconds(pid: number): number {
   // After the command, which may contain spaces; utime and stime are fields 14 and 15 of the line.
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /s, "")

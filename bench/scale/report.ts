@@ -14,7 +14,7 @@ interface Line {
 }
 
 const LINES: readonly Line[] = [
-  { name: "failure to all barriers lifted, s", of: ({ restart }) => restart.liftedSeconds, digits: 2 },
+  { name: "failure to all barriers lifted, s", of: ({ restart }) => restart.seconds.lifted, digits: 2 },
   { name: "API server's CPU, s", of: ({ restart }) => restart.cpu["kube-apiserver"] ?? Number.NaN, digits: 2 },
   { name: "coordinator's CPU, s", of: ({ restart }, side) => restart.cpu[COORDINATOR[side]] ?? Number.NaN, digits: 2 },
   { name: "watch bytes to agents, KB", of: ({ restart }) => restart.watchBytes / 1000, digits: 0 },

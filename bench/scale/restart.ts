@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitFor } from "../../test/cluster/proc.ts";
 import { median } from "../quantile.ts";
-import { peakMemory, read, type Usage, usage } from "./measure.ts";
+import { cpuSeconds, peakMemory, read, type Usage, usage } from "./measure.ts";
 import type { Plane } from "./plane.ts";
 import { FOLLOWED } from "./side.ts";
 import type { Size } from "./size.ts";
@@ -13,11 +13,14 @@ const LIMIT_MS = { least: 120_000, perPod: 60 };
 /** After the last report of a kubelet, until Jobs, JobSets and what people see have followed. */
 const SETTLE_MS = 3_000;
 
+/** The API server counts as quiet when it has used so little of a core in each of a few seconds. */
+const QUIET = { seconds: 2, cpuShare: 0.15, limitMs: 30_000 };
+
 export const WAIT_SECONDS = 60;
 
 interface Restart extends Usage {
-  /** From the exit of the first worker until the last agent has lifted its barrier. */
-  readonly liftedSeconds: number;
+  /** From the exit of the worker until the last agent has started, published its epoch, and lifted its barrier. */
+  readonly seconds: { readonly started: number; readonly published: number; readonly lifted: number };
 }
 
 export interface SideResult {
@@ -31,23 +34,46 @@ export interface SideResult {
 
 export async function measureRestarts(plane: Plane, size: Size, repetitions: number): Promise<SideResult> {
   const restarts: Restart[] = [];
-  for (let index = 0; index < repetitions; index++) restarts.push(await restartOnce(plane, size));
+  for (let index = 0; index < repetitions; index++) {
+    await untilQuiet(plane);
+    const restart = await restartOnce(plane, size);
+    restarts.push(restart);
+    const { started, published, lifted } = restart.seconds;
+    console.log(
+      `  ${plane.side}: last agent started after ${started.toFixed(2)} s, published after ${published.toFixed(2)} s, ` +
+        `lifted after ${lifted.toFixed(2)} s; API server ${restart.cpu["kube-apiserver"]?.toFixed(2)} s of CPU`,
+    );
+  }
   const { errors } = await plane.fleet.traffic();
   const peak = Object.fromEntries(Object.entries(plane.pids()).map(([name, pid]) => [name, peakMemory(pid)]));
   return { restart: combine(restarts), peak, errors };
 }
 
-async function restartOnce({ fleet, ...plane }: Plane, { groups, pods }: Size): Promise<Restart> {
+/** A new API server goes on working for a while, on discovery, schemas and the Pods' first start. */
+async function untilQuiet({ pids }: Plane): Promise<void> {
+  const apiServer = pids()["kube-apiserver"] ?? 0;
+  const limit = Date.now() + QUIET.limitMs;
+  for (let quiet = 0; quiet < QUIET.seconds && Date.now() < limit; ) {
+    const before = cpuSeconds(apiServer);
+    await sleep(1_000);
+    quiet = cpuSeconds(apiServer) - before <= QUIET.cpuShare ? quiet + 1 : 0;
+  }
+}
+
+async function restartOnce(plane: Plane, { groups, pods }: Size): Promise<Restart> {
+  const { fleet } = plane;
   const all = groups * pods;
   const limit = LIMIT_MS.least + all * LIMIT_MS.perPod;
-  const before = await read({ fleet, ...plane });
+  const before = await read(plane);
   const failedAt = await fleet.fail();
   await waitFor(`${all} barriers lifted`, limit, async () => (await fleet.state()).lifted === all);
   await waitFor(`${all} workers run`, limit, async () => (await fleet.state()).running === all);
-  const { lastLiftedAt } = await fleet.state();
+  const { last } = await fleet.state();
   await sleep(SETTLE_MS);
-  const used = usage(before, await read({ fleet, ...plane }));
-  return { ...used, liftedSeconds: (lastLiftedAt - failedAt) / 1000 };
+  const used = usage(before, await read(plane));
+  const since = (at: number) => (at - failedAt) / 1000;
+  const seconds = { started: since(last.started), published: since(last.published), lifted: since(last.lifted) };
+  return { ...used, seconds };
 }
 
 /** The median time, and everything else per restart. */
@@ -56,8 +82,13 @@ export function combine(restarts: readonly Restart[]): Restart {
     restarts.reduce((sum, each) => sum + of(each), 0) / restarts.length;
   const names = Object.keys(restarts[0]?.cpu ?? {});
   const keys = new Set(restarts.flatMap(({ requests }) => [...requests.keys()]));
+  const time = (of: (seconds: Restart["seconds"]) => number) => median(restarts.map(({ seconds }) => of(seconds)));
   return {
-    liftedSeconds: median(restarts.map(({ liftedSeconds }) => liftedSeconds)),
+    seconds: {
+      started: time(({ started }) => started),
+      published: time(({ published }) => published),
+      lifted: time(({ lifted }) => lifted),
+    },
     cpu: Object.fromEntries(names.map((name) => [name, mean(({ cpu }) => cpu[name] ?? 0)])),
     requests: new Map([...keys].map((key) => [key, mean(({ requests }) => requests.get(key) ?? 0)])),
     refused: mean(({ refused }) => refused),
@@ -68,7 +99,7 @@ export function combine(restarts: readonly Restart[]): Restart {
 
 /**
  * How many requests the API server counted from agents of Pods that wait at their barrier, because one Pod of their
- * group stays down. Kubelets write pods/status, so PATCHes of Pods are the agents'.
+ * group stays down. Kubelets write pods/status, so PATCHes and applies of Pods are the agents'.
  */
 export async function requestsWhileWaiting(plane: Plane, { groups, pods }: Size): Promise<number> {
   const { fleet, side } = plane;
@@ -80,6 +111,12 @@ export async function requestsWhileWaiting(plane: Plane, { groups, pods }: Size)
   await sleep(WAIT_SECONDS * 1000);
   const { requests } = usage(before, await read(plane));
   await fleet.release();
-  const asked = ["PATCH pods", `GET ${FOLLOWED[side]}`, `LIST ${FOLLOWED[side]}`, `WATCH ${FOLLOWED[side]}`];
+  const asked = [
+    "PATCH pods",
+    "APPLY pods",
+    `GET ${FOLLOWED[side]}`,
+    `LIST ${FOLLOWED[side]}`,
+    `WATCH ${FOLLOWED[side]}`,
+  ];
   return asked.reduce((sum, key) => sum + (requests.get(key) ?? 0), 0);
 }

@@ -59,7 +59,7 @@ class UpstreamAgent {
     this.#place = place;
     this.#traffic = traffic;
     this.#onAction = onAction;
-    const read = (name: string) => readFileSync(`${place.credentialsFolder}/${name}`, "utf8");
+    const read = (name: string) => readFileSync(`${place.credentialsFolder}/${name}`, "utf8").trim();
     this.#credentials = { token: read("token"), ca: read("ca.crt") };
   }
 
