@@ -89,7 +89,7 @@ export class HollowKubelet {
   }
 
   #adopt(shape: PodShape): void {
-    const pod = new HollowPod(shape, {
+    const pod = new HollowPod(shape, this.#pods.size, {
       report: (of, patch) => this.#report(of, patch),
       startAgent: (agent, of) => this.#startAgent(agent, of),
       killAgent: (agent) => this.#tellAgents({ do: "kill", agent }),
@@ -99,15 +99,15 @@ export class HollowKubelet {
     void this.#credentials(shape).then(() => pod.start());
   }
 
-  /** The worker of the first Pod of each JobSet exits. With `hold`, those Pods stay down until `release`. */
+  /** A worker of each JobSet exits. With `hold`, another Pod of each stays down until `release`. */
   fail(hold: boolean): number {
     this.#before = new Map([...this.#pods].map(([name, { restarts }]) => [name, restarts]));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#release = resolve;
-    const first = new Map<string, HollowPod>();
-    for (const pod of this.#pods.values()) if (!first.has(pod.shape.jobSet)) first.set(pod.shape.jobSet, pod);
+    const groups = Map.groupBy(this.#pods.values(), ({ shape }) => shape.jobSet);
+    if (hold) for (const pods of groups.values()) pods.at(-1)?.hold(promise);
     const at = Date.now();
-    for (const pod of first.values()) pod.fail(1, hold ? promise : undefined);
+    for (const [pod] of groups.values()) pod?.fail(1);
     return at;
   }
 

@@ -29,19 +29,16 @@ class Bench {
   readonly pod: HollowPod;
 
   constructor(changes: Partial<PodShape> = {}) {
-    this.pod = new HollowPod(
-      { ...shape, ...changes },
-      {
-        report: async (_pod, patch) => {
-          await sleep(this.latencyMs);
-          const { containers, phase } = readPod(patch);
-          this.reports.push(`${phase}: ${containers.map(({ state }) => state.kind).join(", ")}`);
-        },
-        startAgent: (agent) => this.started.push(agent),
-        killAgent: (agent) => this.killed.push(agent),
-        sleep,
+    this.pod = new HollowPod({ ...shape, ...changes }, 7, {
+      report: async (_pod, patch) => {
+        await sleep(this.latencyMs);
+        const { containers, phase } = readPod(patch);
+        this.reports.push(`${phase}: ${containers.map(({ state }) => state.kind).join(", ")}`);
       },
-    );
+      startAgent: (agent) => this.started.push(agent),
+      killAgent: (agent) => this.killed.push(agent),
+      sleep,
+    });
   }
 
   async run(): Promise<void> {
@@ -95,7 +92,8 @@ it("a failed worker takes its agent down, and a Pod that is held stays down", as
   const bench = new Bench();
   await bench.run();
   const { promise, resolve } = Promise.withResolvers<void>();
-  bench.pod.fail(1, promise);
+  bench.pod.hold(promise);
+  bench.pod.fail(1);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bench.killed).toEqual(["train-0#0"]);
   expect(bench.started).toHaveLength(1);

@@ -22,6 +22,7 @@ export interface PodEffects {
 
 export class HollowPod {
   readonly shape: PodShape;
+  readonly #address: string;
   readonly #effects: PodEffects;
   #run: Run = { restarts: 0, agentStarted: new Date(), workersStarted: new Date() };
   #next: { readonly stage: Stage; readonly patch: object } | undefined;
@@ -33,8 +34,10 @@ export class HollowPod {
   #publishedAt: number | undefined;
   #liftedAt: number | undefined;
 
-  constructor(shape: PodShape, effects: PodEffects) {
+  /** `index` is among all Pods of the node. */
+  constructor(shape: PodShape, index: number, effects: PodEffects) {
     this.shape = shape;
+    this.#address = `10.203.${index >> 8}.${index & 255}`;
     this.#effects = effects;
   }
 
@@ -68,10 +71,14 @@ export class HollowPod {
     this.#startAgent();
   }
 
-  /** Its worker exits. Without `resume`, the Pod comes back at once; otherwise its agent starts when that resolves. */
-  fail(exitCode: number, resume?: Promise<void>): void {
-    this.#resume = resume;
+  /** Its worker exits. */
+  fail(exitCode: number): void {
     void this.#restart(this.shape.workers[0] ?? "", exitCode);
+  }
+
+  /** At its next restart, its agent does not start before this resolves. */
+  hold(until: Promise<void>): void {
+    this.#resume = until;
   }
 
   agentPublished(agent: string, at: number): void {
@@ -118,7 +125,7 @@ export class HollowPod {
   }
 
   #report(stage: Stage): void {
-    this.#next = { stage, patch: statusPatch(this.shape, stage, this.#run, new Date()) };
+    this.#next = { stage, patch: statusPatch(this.shape, stage, { ...this.#run, address: this.#address }, new Date()) };
     if (!this.#isReporting) void this.#send();
   }
 

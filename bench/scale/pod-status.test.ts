@@ -18,7 +18,7 @@ const shape: PodShape = {
 
 function reported(stage: Stage, restarts = 1) {
   const began = new Date("2026-01-01T00:00:00Z");
-  const run = { restarts, agentStarted: began, workersStarted: began };
+  const run = { address: "10.203.0.1", restarts, agentStarted: began, workersStarted: began };
   return readPod(statusPatch(shape, stage, run, new Date("2026-01-01T00:00:09Z")));
 }
 

@@ -22,10 +22,14 @@ export interface Run {
   readonly workersStarted: Date;
 }
 
+interface Address {
+  readonly address: string;
+}
+
 const REMOVED = "RestartingAllContainers";
 
 /** A strategic merge patch of pods/status. The kubelet sends the Pod's UID with it. */
-export function statusPatch(pod: PodShape, stage: Stage, run: Run, now: Date): object {
+export function statusPatch(pod: PodShape, stage: Stage, run: Run & Address, now: Date): object {
   const containers = { stage, run, now, pod };
   return {
     metadata: { uid: pod.uid },
@@ -34,8 +38,8 @@ export function statusPatch(pod: PodShape, stage: Stage, run: Run, now: Date): o
       conditions: conditions(stage, now),
       hostIP: HOST,
       hostIPs: [{ ip: HOST }],
-      podIP: HOST,
-      podIPs: [{ ip: HOST }],
+      podIP: run.address,
+      podIPs: [{ ip: run.address }],
       ...(stage.kind === "created" ? { startTime: time(now) } : {}),
       initContainerStatuses: [container(pod.agent, "agent", containers)],
       containerStatuses: pod.workers.map((name) => container(name, "worker", containers)),
@@ -43,7 +47,7 @@ export function statusPatch(pod: PodShape, stage: Stage, run: Run, now: Date): o
   };
 }
 
-const HOST = "10.203.0.1";
+const HOST = "10.204.0.1";
 
 function conditions(stage: Stage, now: Date): object[] {
   const is = (type: string, holds: boolean, reason?: string, message?: string) => ({
