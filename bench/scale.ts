@@ -24,8 +24,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Small groups restart in seconds, and a single restart of one says little. */
-const REPETITIONS = { count: 3, upToPods: 500 };
+const MOST_RESTARTS = 3;
 /** Where Pods are also left waiting. */
 const WAITING_PODS = 500;
 
@@ -58,7 +57,6 @@ process.exitCode = holds ? 0 : 1;
 
 async function measure(size: Size, figures: Record<string, number>): Promise<Results> {
   const isWaiting = size.groups === 1 && size.pods === WAITING_PODS;
-  const repetitions = size.groups * size.pods <= REPETITIONS.upToPods ? REPETITIONS.count : 1;
   const planes: Plane[] = [];
   const results: Partial<Record<Side, SideResult>> = {};
   try {
@@ -68,7 +66,7 @@ async function measure(size: Size, figures: Record<string, number>): Promise<Res
       planes.push(plane);
       starting.done();
       const restarting = progress.step(`${side}: ${titleOf(size)} restart in place`);
-      results[side] = await measureRestarts(plane, size, repetitions);
+      results[side] = await measureRestarts(plane, size, results.reprise?.restarts ?? MOST_RESTARTS);
       restarting.done();
       if (!isWaiting) await planes.pop()?.stop();
     }
@@ -91,7 +89,9 @@ async function measure(size: Size, figures: Record<string, number>): Promise<Res
 function growth() {
   const single = [...all].filter(([{ groups }]) => groups === 1);
   const points = (of: (result: SideResult) => number) =>
-    single.map(([{ pods }, { reprise, upstream }]) => ({ pods, reprise: of(reprise), upstream: of(upstream) }));
+    single
+      .map(([{ pods }, { reprise, upstream }]) => ({ pods, reprise: of(reprise), upstream: of(upstream) }))
+      .filter(({ reprise, upstream }) => Number.isFinite(reprise + upstream));
   return [
     {
       title: "From the failure until all barriers are lifted, s",

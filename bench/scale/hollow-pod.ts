@@ -65,9 +65,7 @@ export class HollowPod {
     return this.#reported === "running" && !this.#isReporting && this.#liftedAt !== undefined;
   }
 
-  async start(): Promise<void> {
-    this.#report({ kind: "created" });
-    await this.#effects.sleep(Math.random() * LOOK_MS);
+  start(): void {
     this.#startAgent();
   }
 

@@ -31,7 +31,7 @@ it("the controller reads a failure from the exit of a worker, and from nothing e
     container: "trainer",
     exitCode: 1,
   });
-  for (const kind of ["created", "removed", "held", "running"] as const) expect(failure({ kind })).toBeUndefined();
+  for (const kind of ["removed", "held", "running"] as const) expect(failure({ kind })).toBeUndefined();
 });
 
 it("every run has container IDs of its own, and keeps them until it ends", () => {
@@ -51,5 +51,5 @@ it("a Pod at the barrier is pending, with a running agent that has not started",
 it("only a Pod whose workers run is ready", () => {
   const ready = (stage: Stage) => reported(stage).conditions.find(({ type }) => type === "Ready")?.status;
   expect(ready({ kind: "running" })).toBe("True");
-  for (const kind of ["created", "removed", "held"] as const) expect(ready({ kind })).toBe("False");
+  for (const kind of ["removed", "held"] as const) expect(ready({ kind })).toBe("False");
 });

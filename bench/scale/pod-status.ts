@@ -1,11 +1,9 @@
-// The status of a Pod as a kubelet reports it, from its first start through restarts in place. Pure. The stages are
+// The status of a Pod as a kubelet reports it, from its barrier through restarts in place. Pure. The stages are
 // those of kubelet 1.36 (RestartAllContainers): the exit, the removal of all containers, the start of the agent, and
 // the start of the workers.
 import type { PodShape } from "./pod-shape.ts";
 
 export type Stage =
-  /** First start: no container runs yet. */
-  | { readonly kind: "created" }
   /** A container has ended, and its rule restarts the Pod in place. */
   | { readonly kind: "exited"; readonly container: string; readonly exitCode: number }
   /** All containers were removed. */
@@ -34,13 +32,13 @@ export function statusPatch(pod: PodShape, stage: Stage, run: Run & Address, now
   return {
     metadata: { uid: pod.uid },
     status: {
-      phase: stage.kind === "created" || stage.kind === "held" ? "Pending" : "Running",
+      phase: stage.kind === "held" ? "Pending" : "Running",
       conditions: conditions(stage, now),
       hostIP: HOST,
       hostIPs: [{ ip: HOST }],
       podIP: run.address,
       podIPs: [{ ip: run.address }],
-      ...(stage.kind === "created" ? { startTime: time(now) } : {}),
+      ...(run.restarts === 0 ? { startTime: time(run.agentStarted) } : {}),
       initContainerStatuses: [container(pod.agent, "agent", containers)],
       containerStatuses: pod.workers.map((name) => container(name, "worker", containers)),
     },
@@ -60,8 +58,8 @@ function conditions(stage: Stage, now: Date): object[] {
   const runs = stage.kind === "running";
   const why = runs ? [] : (["ContainersNotReady", "containers with unready status"] as const);
   return [
-    is("PodReadyToStartContainers", stage.kind !== "created"),
-    is("Initialized", stage.kind !== "created"),
+    is("PodReadyToStartContainers", true),
+    is("Initialized", true),
     is("Ready", runs, ...why),
     is("ContainersReady", runs, ...why),
     stage.kind === "exited"
@@ -88,8 +86,6 @@ function container(name: string, role: "agent" | "worker", { pod, stage, run, no
   const id = `containerd://${pod.uid}-${name}-${run.restarts}`;
   const state = (): object => {
     switch (stage.kind) {
-      case "created":
-        return waiting("PodInitializing");
       case "exited":
         return stage.container === name ? ended(stage.exitCode) : running;
       case "removed":
