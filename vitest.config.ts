@@ -24,7 +24,7 @@ export default defineConfig({
           name: "unit",
           sequence: { groupOrder: 0 },
           maxWorkers: 4,
-          include: ["{src,agent,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
+          include: ["{src,agent,bench,controller,scripts}/**/*.test.ts", "test/cluster/**/*.test.ts"],
           // agent/under-bun.test.ts runs these.
           exclude: ["agent/**/*.bun.test.ts"],
           // Seconds on an idle machine, but a busy one can be ten times slower.

@@ -38,11 +38,23 @@ export function namespaceOf(contender: Contender): object {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name: contender, labels } };
 }
 
-export function jobSetOf(contender: Contender, pods: number, workers: Workers): object {
+interface Placement {
+  readonly name?: string;
+  /** Without a scheduler. */
+  readonly nodeName?: string;
+}
+
+export function jobSetOf(
+  contender: Contender,
+  pods: number,
+  workers: Workers,
+  { name = "train", ...node }: Placement = {},
+): object {
   const inPlace = contender === "upstream";
   const worker = { name: WORKER, image: "local/busybox:1", command: WORKERS[workers] };
   const template = {
     spec: {
+      ...node,
       restartPolicy: "Never",
       ...(inPlace ? { initContainers: [upstreamAgent()] } : {}),
       containers: [inPlace ? { ...worker, restartPolicy: "Never", restartPolicyRules: ON_FAILURE } : worker],
@@ -53,7 +65,7 @@ export function jobSetOf(contender: Contender, pods: number, workers: Workers): 
   return {
     apiVersion: `${JOBSET.group}/${JOBSET.version}`,
     kind: JOBSET.kind,
-    metadata: { name: "train", namespace: contender },
+    metadata: { name, namespace: contender },
     spec: {
       failurePolicy: { maxRestarts: MAX_RESTARTS, ...strategy },
       replicatedJobs: [

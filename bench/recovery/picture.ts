@@ -2,16 +2,15 @@
 
 import type { Lane, Recovery } from "../../scripts/recovery/observe.ts";
 import { median, quantile } from "../quantile.ts";
+import { COLOUR, circle, line, rectangle, svg, text, WIDTH } from "../svg.ts";
 import { CONTENDERS, type Contender, TITLES } from "./contenders.ts";
 
 type Recoveries = Readonly<Record<Contender, readonly Recovery[]>>;
 
-const WIDTH = 860;
 const LEFT = 20;
 const RIGHT = 70;
 const LANE_HEIGHT = 14;
 const LANE_GAP = 4;
-const COLOUR = { running: "#2da44e", down: "#cf222e", waiting: "#d4a72c", text: "#24292f", faint: "#8c959f" } as const;
 const LEGEND = [
   ["worker runs", COLOUR.running],
   ["worker ended, its Pod restarts or is replaced", COLOUR.down],
@@ -90,33 +89,4 @@ function middle(recoveries: readonly Recovery[]): Recovery {
   const half = median(recoveries.map(({ seconds }) => seconds));
   const distance = ({ seconds }: Recovery) => Math.abs(seconds - half);
   return recoveries.reduce((best, each) => (distance(each) < distance(best) ? each : best));
-}
-
-function svg(height: number, parts: readonly string[], title: string): string {
-  const size = `viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}"`;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="sans-serif" font-size="12">`,
-    `<title>${title}</title>`,
-    `<rect width="${WIDTH}" height="${height}" rx="6" fill="#ffffff"/>`,
-    ...parts,
-    "</svg>\n",
-  ].join("\n");
-}
-
-function text(x: number, y: number, content: string, { bold = false, anchor = "start" } = {}): string {
-  const weight = bold ? ' font-weight="bold"' : "";
-  return `<text x="${x.toFixed(1)}" y="${y}" text-anchor="${anchor}"${weight} fill="${COLOUR.text}">${content}</text>`;
-}
-
-function rectangle(x: number, y: number, width: number, height: number, color: string): string {
-  return `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}" rx="2" fill="${color}"/>`;
-}
-
-function circle(x: number, y: number): string {
-  return `<circle cx="${x.toFixed(1)}" cy="${y}" r="3.5" fill="${COLOUR.running}" fill-opacity="0.6"/>`;
-}
-
-function line(x1: number, y1: number, x2: number, y2: number, color: string, dashes = ""): string {
-  const style = dashes === "" ? "" : ` stroke-dasharray="${dashes}"`;
-  return `<line x1="${x1.toFixed(1)}" y1="${y1}" x2="${x2.toFixed(1)}" y2="${y2}" stroke="${color}"${style}/>`;
 }

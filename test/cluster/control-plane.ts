@@ -24,6 +24,8 @@ export interface ControlPlane {
   startApiServer(): Promise<void>;
   /** Runs another program that ends with the control plane. */
   run(name: string, argv: readonly string[]): Promise<RunningProgram>;
+  /** The process of each program, by its name. */
+  pids(): Readonly<Record<string, number>>;
   /** Creates a folder for the files of such a program. */
   readonly folder: string;
   /** Drops etcd's history, so that watches from an older resource version get 410 Gone. */
@@ -35,6 +37,7 @@ export interface ControlPlaneOptions {
   readonly apiServerFlags?: readonly string[];
   /** Also kube-controller-manager (Jobs, garbage collection, service accounts' ConfigMaps). Default: no. */
   readonly controllerManager?: boolean;
+  readonly controllerManagerFlags?: readonly string[];
 }
 
 /** For clusters without nodes. No connection uses these addresses, because Services resolve to endpoints. */
@@ -66,7 +69,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   try {
     await programs.startEtcd();
     await programs.startApiServer();
-    if (options.controllerManager === true) await programs.startControllerManager();
+    if (options.controllerManager === true) await programs.startControllerManager(options.controllerManagerFlags);
   } catch (error) {
     await stop();
     throw error;
@@ -79,6 +82,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     killApiServer: () => programs.killApiServer(),
     startApiServer: () => programs.startApiServer(),
     run: (name, argv) => programs.run(name, argv),
+    pids: () => programs.pids,
     folder,
     compactEtcd: () => compactEtcd(etcdPort),
     stop,
@@ -211,6 +215,10 @@ export class ControlPlanePrograms {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#running.values()].map((program) => program.kill()));
+  }
+
+  get pids(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#running].map(([name, { pid }]) => [name, pid]));
   }
 
   async run(name: string, argv: readonly string[]): Promise<RunningProgram> {
