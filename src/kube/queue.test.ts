@@ -120,6 +120,24 @@ test("a key that was not added while it rested does not run again", async () => 
   expect(keys()).toEqual(["a"]);
 });
 
+test("a key rests to the end even if timers fire early", async () => {
+  const clock = new VirtualClock();
+  const started: number[] = [];
+  const queue = new WorkQueue({
+    process: async () => {
+      started.push(clock.now());
+    },
+    onError: () => {},
+    clock: { now: () => clock.now(), after: (ms, run) => clock.after(Math.max(1, ms - 3), run) },
+    restMs: 10,
+  });
+  queue.add("a");
+  await clock.advance(0);
+  queue.add("a");
+  await clock.advance(50);
+  expect(started).toEqual([0, 10]);
+});
+
 test("a key whose work took longer than its rest runs again at once", async () => {
   const { queue, clock, started, end } = manualQueue({ restMs: 10 });
   queue.add("a");

@@ -144,7 +144,7 @@ export class WorkQueue {
       this.addAfter(key, backoffDelay(this.#backoff, failures, this.#random));
     }
     this.#processing.delete(key);
-    this.#rest(key, startedAt + this.#restMs(busyMs) - this.#clock.now());
+    this.#rest(key, startedAt + this.#restMs(busyMs), this.#again.has(key));
     if (!this.#resting.has(key) && this.#again.delete(key)) this.#waiting.add(key);
     this.#dispatch();
     if (this.#isIdle) {
@@ -158,13 +158,17 @@ export class WorkQueue {
     return restMs === 0 ? 0 : Math.max(restMs, Math.min(busyMs * REST_FACTOR, LONGEST_REST_MS));
   }
 
-  #rest(key: string, ms: number): void {
+  #rest(key: string, until: number, isAdded: boolean): void {
+    const ms = until - this.#clock.now();
     if (ms <= 0 || this.#stopped) return;
-    const cancel = this.#clock.after(ms, () => {
-      const isAdded = this.#resting.get(key)?.isAdded === true;
+    this.#again.delete(key);
+    const cancel = this.#clock.after(Math.ceil(ms), () => {
+      const isAddedNow = this.#resting.get(key)?.isAdded === true;
       this.#resting.delete(key);
-      if (isAdded) this.add(key);
+      // A timer may fire early, because Node.js reads the clock once per turn.
+      this.#rest(key, until, isAddedNow);
+      if (isAddedNow && !this.#resting.has(key)) this.add(key);
     });
-    this.#resting.set(key, { cancel, isAdded: this.#again.delete(key) });
+    this.#resting.set(key, { cancel, isAdded });
   }
 }
