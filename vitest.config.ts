@@ -3,9 +3,7 @@ import { defineConfig } from "vitest/config";
 import Sequencer from "./test/sequencer.ts";
 
 /** They compare the whole machine before and after a cluster, or need kubelets that are not busy. */
-const ALONE = ["cluster", "failure-policy", "repeated-failures", "user-rules"].map(
-  (name) => `test/e2e/${name}.test.ts`,
-);
+const ALONE = ["cluster", "failure-policy", "user-rules"].map((name) => `test/e2e/${name}.test.ts`);
 
 const e2e = {
   globalSetup: "test/e2e/setup.ts",
