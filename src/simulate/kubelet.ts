@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 /** The kubelet checks for exited containers once a second. */
 const RELIST_MS = 1_000;
 
-/** From the lifted barrier to the worker: the next startup probe, the next relist, and the start of the container. */
+/** From the lifted barrier to the worker: a startup probe and a relist, up to 1 s each, and the container's start. */
 const WORKER_START_MS = [100, 2_900] as const;
 
 /** terminationGracePeriodSeconds of every Pod. */
@@ -94,6 +94,8 @@ export class PodOnNode {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
     this.#fail();
+    const reached = this.#world.api.get("pod", this.#uid)?.epoch;
+    if (reached?.kind === "present") this.#failIn(reached.epoch);
     if (this.#worker !== undefined) this.#noteFailure(this.#worker.epoch);
     this.#stopAgent();
     this.#atRelist(() => this.#restartAll());
@@ -138,6 +140,7 @@ export class PodOnNode {
     this.#exit = undefined;
     this.#incarnation += 1;
     const { api } = this.#world;
+    const incarnation = this.#incarnation;
     this.#agent = new AgentProcess(this.#world, {
       pod: this.#name,
       jobSetName: this.#jobSet.name,
@@ -148,6 +151,8 @@ export class PodOnNode {
         if (pod === undefined) return false;
         this.#world.tell(this.#name, `agent takes epoch ${epoch}`);
         this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, epoch);
+        // The agent was killed while its request was on the way.
+        if (this.#agent === undefined || incarnation !== this.#incarnation) this.#failIn(epoch);
         api.set("pod", this.#uid, { ...pod, epoch: { kind: "present", epoch }, resourceVersion: api.nextVersion() });
         return true;
       },
@@ -228,7 +233,12 @@ export class PodOnNode {
   /** Something failed in the epoch that runs now. */
   #fail(): void {
     const epoch = this.#world.api.get("object", this.#jobSet.name)?.status?.syncedEpoch;
-    if (epoch !== undefined) this.#world.judge.epochFailed(this.#jobSet.uid, epoch);
+    if (epoch !== undefined) this.#failIn(epoch);
+  }
+
+  /** The epoch may begin later: an agent that dies at the barrier ends it for its Pod all the same. */
+  #failIn(epoch: number): void {
+    this.#world.judge.epochFailed(this.#jobSet.uid, epoch);
   }
 
   #stopWorker(): void {

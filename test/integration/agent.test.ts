@@ -15,6 +15,7 @@ import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.t
 import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
+import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
 import {
   AGENT,
   AGENT_ENV,
@@ -49,6 +50,11 @@ beforeAll(async () => {
   for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
     await cluster.kubectl(["wait", `--for=${state}`, "--timeout=30s", "crd", "--all"]);
   }
+  // Right after a CRD is created, the API server refuses watches until its cache is filled.
+  const watch = "watch=true&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true";
+  const path = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;
+  const raw = `${path}?${watch}&resourceVersionMatch=NotOlderThan`;
+  await eventually(async () => expect(await cluster.kubectl(["get", "--raw", raw])).toContain("BOOKMARK"));
   await cluster.kubectl(["create", "serviceaccount", ACCOUNT]);
   await cluster.kubectl(["create", "serviceaccount", "stranger"]);
   await apply(role("agent"), roleBinding("agent", ACCOUNT));
