@@ -70,8 +70,9 @@ function atBarrier({ pods }: GroupState): PodState[] {
   return pods.filter((pod) => waitsIn(1, pod));
 }
 
+/** The agents of the two Pods that waited from the beginning. */
 function agentsOf({ pods }: Waiting): readonly (number | undefined)[] {
-  return pods.map(({ uid }) => ownProcesses(uid).agent);
+  return pods.filter((pod) => waitsIn(1, pod)).map(({ uid }) => ownProcesses(uid).agent);
 }
 
 describe.concurrent("a Pod at the barrier", () => {
