@@ -33,17 +33,26 @@ const WORKERS = {
 } as const;
 export type Workers = keyof typeof WORKERS;
 
+const EVENLY = {
+  maxSkew: 1,
+  topologyKey: "kubernetes.io/hostname",
+  whenUnsatisfiable: "DoNotSchedule",
+  labelSelector: { matchLabels: { [JOBSET.nameKey]: "train" } },
+};
+
 export function namespaceOf(contender: Contender): object {
   const labels = contender === "reprise" ? { [LABEL.injection]: "enabled" } : {};
   return { apiVersion: "v1", kind: "Namespace", metadata: { name: contender, labels } };
 }
 
-export function jobSetOf(contender: Contender, pods: number, workers: Workers): object {
+/** `spread`: evenly over all nodes. */
+export function jobSetOf(contender: Contender, pods: number, workers: Workers, spread: boolean): object {
   const inPlace = contender === "upstream";
   const worker = { name: WORKER, image: "local/busybox:1", command: WORKERS[workers] };
   const template = {
     spec: {
       restartPolicy: "Never",
+      ...(spread ? { topologySpreadConstraints: [EVENLY] } : {}),
       ...(inPlace ? { initContainers: [upstreamAgent()] } : {}),
       containers: [inPlace ? { ...worker, restartPolicy: "Never", restartPolicyRules: ON_FAILURE } : worker],
     },
