@@ -65,6 +65,13 @@ function changeRecord(name: string, change: (record: RestartRecord, context: Con
   });
 }
 
+/** Fails the JobSet over its budget before every Pod is back and the cause is known. */
+function failAtOnce(): void {
+  plant("enforce-budget", ({ jobSet, status, now }) => {
+    return openRecord(status)?.counted === true ? failOverBudget(jobSet, status, "", now) : undefined;
+  });
+}
+
 function ruleFor(action: FailureRule["action"], stage: string): FailureRule {
   const everything = { onJobFailureReasons: [], onJobFailureMessagePatterns: [] };
   return { name: "own", action, targetReplicatedJobs: [stage], ...everything };
@@ -107,10 +114,7 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
   [
     "the victims of a lost node fail the JobSet before its cause is known",
     { faults: ["lose-node"], maxRestarts: 0 },
-    () =>
-      plant("enforce-budget", ({ jobSet, status, now }) => {
-        return openRecord(status)?.counted === true ? failOverBudget(jobSet, status, "", now) : undefined;
-      }),
+    failAtOnce,
     /^the JobSet failed because of a disruption in epoch \d+$/,
   ],
   [
@@ -131,7 +135,11 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
   [
     "peers of a driver that has succeeded fail the JobSet",
     { ...PEER_CRASHES, policies: BY_DRIVER, maxRestarts: 0 },
-    () => remove("rest-on-success", "hold-for-success"),
+    () => {
+      remove("rest-on-success", "hold-for-success");
+      // JobSet completes before every Pod is back.
+      failAtOnce();
+    },
     /^failed the JobSet after the targets had succeeded$/,
   ],
   [
