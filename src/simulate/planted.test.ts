@@ -65,13 +65,6 @@ function changeRecord(name: string, change: (record: RestartRecord, context: Con
   });
 }
 
-/** Fails the JobSet over its budget before every Pod is back and the cause is known. */
-function failAtOnce(): void {
-  plant("enforce-budget", ({ jobSet, status, now }) => {
-    return openRecord(status)?.counted === true ? failOverBudget(jobSet, status, "", now) : undefined;
-  });
-}
-
 function ruleFor(action: FailureRule["action"], stage: string): FailureRule {
   const everything = { onJobFailureReasons: [], onJobFailureMessagePatterns: [] };
   return { name: "own", action, targetReplicatedJobs: [stage], ...everything };
@@ -114,7 +107,10 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
   [
     "the victims of a lost node fail the JobSet before its cause is known",
     { faults: ["lose-node"], maxRestarts: 0 },
-    failAtOnce,
+    () =>
+      plant("enforce-budget", ({ jobSet, status, now }) => {
+        return openRecord(status)?.counted === true ? failOverBudget(jobSet, status, "", now) : undefined;
+      }),
     /^the JobSet failed because of a disruption in epoch \d+$/,
   ],
   [
@@ -137,8 +133,11 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
     { ...PEER_CRASHES, policies: BY_DRIVER, maxRestarts: 0 },
     () => {
       remove("rest-on-success", "hold-for-success");
-      // JobSet completes before every Pod is back.
-      failAtOnce();
+      // At once: JobSet completes before every Pod is back at the barrier.
+      plant("end-epoch", (context, original) => {
+        const { jobSet, status, now } = context;
+        return original(context) && failOverBudget(jobSet, status, "", now);
+      });
     },
     /^failed the JobSet after the targets had succeeded$/,
   ],
