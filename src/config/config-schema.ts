@@ -175,7 +175,7 @@ const injection = z
         description:
           "Port of the agent, where the kubelet's startup probe asks whether the barrier has lifted. The default is " +
           "assigned to no program. With `none`, with hostNetwork, and in a Pod that declares the same port, the " +
-          "probe is a process of the agent instead, which takes about 0.1 s of CPU time and 20 MiB while a Pod waits.",
+          "probe is a process of the agent instead, which takes about 20 MiB while a Pod waits.",
         example: "24670",
       }),
     restartExitCode: z
