@@ -7,6 +7,7 @@ const FIRST = [
   "e2e/stuck-pods.test.ts",
   "e2e/promises.test.ts",
   "e2e/repeated-failures.test.ts",
+  "e2e/controller-death.test.ts",
 ];
 
 export default class Sequencer extends BaseSequencer {
