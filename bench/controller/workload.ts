@@ -2,11 +2,11 @@
 // once. An event is made shortly before it is delivered, as a watch parses it, and making it is not measured.
 import type { Groups } from "../../controller/group/groups.ts";
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
-import type { Job } from "../../src/api/job.ts";
+import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Condition } from "../../src/api/metadata.ts";
 import { AGENT } from "../../src/api/names.ts";
-import type { ContainerState, ContainerStatus, Pod } from "../../src/api/pod.ts";
+import { type ContainerState, type ContainerStatus, NEW_POD, type Pod } from "../../src/api/pod.ts";
 import { workerRestartRule } from "../../src/policy/compile.ts";
 import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 
@@ -170,13 +170,9 @@ export class Workload {
         resourceVersion: this.#next(),
         controller: { kind: "JobSet", name: this.#name, uid: this.#jobSet.uid },
         replicatedJob: stage,
-        suspended: false,
         parallelism: pods,
         completions: pods,
-        completedIndexes: [],
-        succeeded: 0,
-        ready: 0,
-        outcome: "none",
+        ...NEW_JOB,
       };
       this.#jobs.set(uid, job);
       const { resourceVersion } = job;
@@ -208,13 +204,7 @@ export class Workload {
         jobSetUid: this.#jobSet.uid,
         replicatedJob: stage,
         completionIndex: index,
-        injected: true,
-        safeToForcefullyDelete: false,
-        epoch: { kind: "absent" },
-        phase: "Pending",
-        reason: "",
-        conditions: [],
-        containers: [],
+        ...NEW_POD,
       };
       this.#pods.set(slot, pod);
       const { uid, name, resourceVersion } = pod;
