@@ -1,7 +1,7 @@
 // One JobSet with its Jobs and Pods, as the watches show them, and the events of what can happen to all of its Pods at
 // once. An event is made shortly before it is delivered, as a watch parses it, and making it is not measured.
 import type { Groups } from "../../controller/group/groups.ts";
-import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
+import type { InPlaceRestart, InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Condition } from "../../src/api/metadata.ts";
@@ -70,6 +70,30 @@ export class Workload {
     const change = { kind: "added", key, uid, resourceVersion, item: jobSet } as const;
     const created: Event = () => (groups) => groups.jobSetChanged(change);
     return [{ events: listed([created, ...this.#createJobs()]), until: () => true }, ...this.#newPods()];
+  }
+
+  /** What the first lists of another controller contain. */
+  lists(object: InPlaceRestart): Events {
+    const { key } = this;
+    const added = <T extends { readonly uid: string; readonly resourceVersion: string }>(itemKey: string, item: T) =>
+      ({ kind: "added", key: itemKey, uid: item.uid, resourceVersion: item.resourceVersion, item }) as const;
+    const namesake = ({ name }: { readonly name: string }) => `${NAMESPACE}/${name}`;
+    return listed([
+      () => (groups) => groups.jobSetChanged(added(key, this.#jobSet)),
+      () => (groups) => groups.objectChanged(added(key, object)),
+      ...[...this.#jobs.values()].map(
+        (job): Event =>
+          () =>
+          (groups) =>
+            groups.jobChanged(added(namesake(job), job)),
+      ),
+      ...[...this.#pods.values()].map(
+        (pod): Event =>
+          () =>
+          (groups) =>
+            groups.podChanged(added(namesake(pod), pod)),
+      ),
+    ]);
   }
 
   /** One worker fails, and every Pod restarts in place. */
