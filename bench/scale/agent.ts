@@ -3,7 +3,6 @@
 import { GroupObject } from "../../agent/api/group-object.ts";
 import { type ApiClient, HttpClient } from "../../agent/api/http-client.ts";
 import { RequestError } from "../../agent/api/request-error.ts";
-import { Watchdog } from "../../agent/barrier/watchdog.ts";
 import { readConfig } from "../../agent/config.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
 import type { Log } from "../../agent/log.ts";
@@ -43,16 +42,13 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     },
     SILENT,
   );
-  let isLifted = false;
   const effects: Effects = {
-    read: () => whileAlive(() => group.read()),
     watch: (resourceVersion, random) => group.watch(resourceVersion, random),
     async publish(epoch) {
       await whileAlive(() => group.publish(epoch));
       events.published();
     },
     lift() {
-      isLifted = true;
       events.lifted();
     },
     restart: end,
@@ -60,23 +56,7 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     sleep,
     ...clocks,
   };
-  const follower = new Follower(config, effects, SILENT);
-  const barrier = {
-    get isLifted() {
-      return isLifted;
-    },
-    keepWaiting() {},
-  };
-  const watchdog = new Watchdog(barrier, Date.now(), {
-    ownPod: () => whileAlive(() => group.ownPod()),
-    hasLostGroup: () => follower.hasLostGroup,
-    groupGone: () => follower.groupGone(),
-    giveUp: async () => end(),
-    sleep,
-    random: Math.random,
-  });
-  void follower.run();
-  watchdog.run().catch(() => {});
+  void new Follower(config, effects, SILENT).run();
   return {
     kill() {
       isAlive = false;

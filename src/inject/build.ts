@@ -14,7 +14,8 @@ import { tokenVolume } from "./parts/token.ts";
 import { nodeLossTolerations } from "./parts/tolerations.ts";
 import { epochVariable } from "./parts/workers.ts";
 
-export function additionsBuilder(context: AgentContext): (participant: Participant) => Additions {
+/** `groupSize` is the number of Pods of all participants. */
+export function additionsBuilder(context: AgentContext, groupSize: number): (participant: Participant) => Additions {
   const { inputs, settings, protocol } = context;
   const agents = new Map<string, JsonObject>();
   const consent = inputs.safeToForcefullyDelete;
@@ -32,7 +33,7 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
     const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
     const facts = agentFacts(template, containers, context);
     const key = JSON.stringify(facts);
-    const agent = agents.get(key) ?? buildAgent(facts, context);
+    const agent = agents.get(key) ?? buildAgent(facts, { ...context, groupSize });
     agents.set(key, agent);
     return {
       agent: rebuildAgent(findAgent(template.podSpec), agent),

@@ -46,6 +46,8 @@ export interface PodState {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
+  /** Empty without one. */
+  readonly address: string;
   readonly stage: string;
   readonly phase: string;
   readonly terminating: boolean;
@@ -276,6 +278,7 @@ function podState(raw: unknown): PodState {
     name: pod.name,
     uid: pod.uid,
     node: pod.node ?? "",
+    address: asText(asMap(asMap(raw)["status"])["podIP"]) ?? "",
     stage: pod.replicatedJob,
     phase: pod.phase,
     terminating: pod.deletion !== undefined,
@@ -355,6 +358,11 @@ function jobSetOf(name: string, shape: GroupShape): object {
     metadata: { name, annotations },
     spec: { failurePolicy: { maxRestarts, ...failurePolicy }, replicatedJobs, ...spec },
   };
+}
+
+/** Its agent has published this epoch, and no worker runs yet. */
+export function waitsIn(epoch: number, pod: PodState): boolean {
+  return pod.epoch === epoch && pod.agent.running && !pod.worker.running && !pod.terminating;
 }
 
 /** The Pod in this position. Pods are ordered by name. */

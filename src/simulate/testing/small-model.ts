@@ -8,10 +8,7 @@ import { newPods, podKey, versionKey, withoutAgent } from "./small-pods.ts";
 import { type Fault, KNOWN, type State, statusOf, withPod, withPodNews } from "./small-state.ts";
 
 const CONTROLLER: Fault = "kill-controller";
-const AT_BARRIER: Fault = "kill-agent-at-barrier";
 const EVICTION: Fault = "evict-pod";
-/** Faults after which no restart is due. */
-const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, AT_BARRIER]);
 
 export class SmallModel implements Model<State> {
   readonly beginning: State;
@@ -80,22 +77,19 @@ export class SmallModel implements Model<State> {
           ];
         if (fault === "kill-worker" && pod.worker === "runs")
           return [strike(`the worker of Pod ${index} fails`, withPod(state, index, { ...pod, worker: "failed" }))];
-        if (
-          (fault === "kill-agent" && pod.agent !== undefined) ||
-          (fault === AT_BARRIER && pod.agent?.lifted === false)
-        )
+        if (fault === "kill-agent" && pod.agent !== undefined)
           return [strike(`the agent of Pod ${index} is killed`, withPod(state, index, withoutAgent(pod)))];
         return [];
       });
     });
   }
 
-  /** Harmless faults are not part of it. */
+  /** After the end of a controller no restart is due. */
   #toll({ faults }: State): Toll {
     const struck = (counts: (fault: Fault) => boolean) =>
       this.#allFaults.filter(counts).length - faults.filter(counts).length;
     return {
-      failures: struck((fault) => fault !== EVICTION && !HARMLESS.has(fault)),
+      failures: struck((fault) => fault !== EVICTION && fault !== CONTROLLER),
       evictions: struck((fault) => fault === EVICTION),
     };
   }
