@@ -117,8 +117,5 @@ export const SHARED_MEMORY_ENV = "SHARED_MEMORY";
 /** Shared memory as every container sees it. */
 export const SHARED_MEMORY_FOLDER = "/dev/shm";
 
-/** In every worker: the epoch (with JobSet's own protocol, the attempt) in which it was started. */
-export const EPOCH_ENV = "REPRISE_EPOCH";
-
 /** The largest int32: "no limit" in Job fields. */
 export const MAX_INT32 = 2_147_483_647;

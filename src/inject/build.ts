@@ -12,11 +12,10 @@ import { DEFAULT_CONTAINER } from "./parts/pod.ts";
 import { containersToRetry } from "./parts/retries.ts";
 import { tokenVolume } from "./parts/token.ts";
 import { nodeLossTolerations } from "./parts/tolerations.ts";
-import { epochVariable } from "./parts/workers.ts";
 
 /** `groupSize` is the number of Pods of all participants. */
 export function additionsBuilder(context: AgentContext, groupSize: number): (participant: Participant) => Additions {
-  const { inputs, settings, protocol } = context;
+  const { inputs, settings } = context;
   const agents = new Map<string, JsonObject>();
   const consent = inputs.safeToForcefullyDelete;
   const consented = consent === undefined ? {} : { [ANNOTATION.safeToForcefullyDelete]: consent };
@@ -24,7 +23,6 @@ export function additionsBuilder(context: AgentContext, groupSize: number): (par
     jobFields: newJobFields(),
     tokenVolume: tokenVolume(),
     labels: { [LABEL.injected]: "true" },
-    epochVariable: epochVariable(protocol),
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds),
   };
 
@@ -47,7 +45,6 @@ export function additionsBuilder(context: AgentContext, groupSize: number): (par
       },
       workers: {
         rules: workerRestartRules(inputs.policy, jobFailureRules(template.job), workers),
-        epochVariable: shared.epochVariable,
         logsAsMessage: names,
       },
       retried: containersToRetry(template.podSpec, names),

@@ -101,7 +101,7 @@ function environment({ settings, protocol, groupSize }: GroupContext): JsonObjec
 }
 
 /** An environment variable that the kubelet sets from the Pod at every start of the container. */
-export function fromPod(name: string, fieldPath: string): JsonObject {
+function fromPod(name: string, fieldPath: string): JsonObject {
   return { name, valueFrom: { fieldRef: { fieldPath } } };
 }
 
