@@ -18,7 +18,7 @@ describe("a worker", () => {
   it("restarts its Pod in place, and gets no variable", () => {
     const { containers } = templateOf(injected(create(jobSet().replicatedJob("workers").build())));
     expect(containers[0]).toMatchObject({ restartPolicy: "Never", restartPolicyRules: [OURS] });
-    // The kubelet may start a worker with an older copy of its Pod, so a variable from the epoch's annotation could lie.
+    // The kubelet may start a worker with an older copy of its Pod: a variable from the annotation could be stale.
     expect(containers[0]).not.toHaveProperty("env");
   });
 
