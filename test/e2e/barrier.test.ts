@@ -76,13 +76,26 @@ function agentsOf({ pods }: Waiting): readonly (number | undefined)[] {
 }
 
 describe.concurrent("a Pod at the barrier", () => {
-  test("has its address in its status, and the log of its agent can be read", async () => {
+  test("has its address in its status and its DNS name, and the log of its agent can be read", async () => {
     const { kubectl, namespace } = installation;
     const waiting = await Waiting.start("visible");
     const { pods } = await waiting.group.reached("has addresses", (state) => {
       return atBarrier(state).every(({ address }) => address !== "");
     });
-    for (const pod of pods.filter((each) => waitsIn(1, each))) {
+    const waits = pods.filter((each) => waitsIn(1, each));
+    // What cluster DNS answers for the names of the headless Service.
+    const named = ["-n", namespace, "get", "endpointslices", "-l", "kubernetes.io/service-name=visible"];
+    await waitFor("the names have addresses", 20_000, async () => {
+      const found = await kubectl([
+        ...named,
+        "-o",
+        "jsonpath={range .items[*].endpoints[*]}{.hostname}={.addresses[0]} {end}",
+      ]);
+      const expected = waits.map(({ name, address }) => `${name.replace(/-[^-]+$/, "")}=${address}`);
+      return expected.every((each) => found.split(" ").includes(each));
+    });
+    expect((await waiting.group.pods()).filter(({ worker }) => worker.running)).toEqual([]);
+    for (const pod of waits) {
       expect(await kubectl(["-n", namespace, "logs", pod.name, "-c", AGENT.container])).toContain("epoch published");
       expect(pod.phase).toBe("Pending");
     }
@@ -97,15 +110,6 @@ describe.concurrent("a Pod at the barrier", () => {
     process.kill(agent ?? 0, "SIGKILL");
     await waitFor("another agent runs", 60_000, () => ![undefined, agent].includes(ownProcesses(uid).agent));
     await waiting.group.reached("waits again", (state) => atBarrier(state).length === 2);
-    expect(uids(await waiting.complete())).toEqual(uids(waiting));
-    await waiting.group.delete();
-  });
-
-  test("waits longer than an idle connection lasts", async () => {
-    const waiting = await Waiting.start("patient");
-    const before = agentsOf(waiting);
-    await sleep(IDLE_CONNECTION_MS + 20_000);
-    expect(agentsOf(waiting)).toEqual(before);
     expect(uids(await waiting.complete())).toEqual(uids(waiting));
     await waiting.group.delete();
   });
@@ -217,12 +221,14 @@ describe("Pods at the barrier", () => {
   });
 
   // The last test, when nothing else sends requests.
-  test("send no request while they wait", async () => {
+  test("send no request while they wait, for longer than an idle connection lasts", async () => {
     const waiting = await Waiting.start("silent");
+    const agents = agentsOf(waiting);
     const before = await requestsOfAgents();
-    await sleep(60_000);
+    await sleep(IDLE_CONNECTION_MS + 5_000);
     expect(await requestsOfAgents()).toEqual(before);
-    await waiting.complete();
+    expect(agentsOf(waiting)).toEqual(agents);
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
     expect(await requestsOfAgents()).not.toEqual(before);
     await waiting.group.delete();
   });
