@@ -169,7 +169,7 @@ const READY_FILE = "/ready";
 
 const readyLate = {
   ...worker("trainer", `sleep ${READY_AFTER_MS / 1_000}; touch ${READY_FILE}`),
-  readinessProbe: { exec: { command: ["test", "-e", READY_FILE] }, periodSeconds: 1 },
+  readinessProbe: { exec: { command: ["sh", "-c", `test -e ${READY_FILE}`] }, periodSeconds: 1 },
 };
 
 function podsOf({ pods }: GroupState, stage: string): GroupState["pods"] {
