@@ -108,6 +108,18 @@ describe("the agent's HTTP client", () => {
     expect(resumed.filter((each) => each)).toHaveLength(2);
   });
 
+  it("ends its open requests when it is closed", async () => {
+    const { client } = await scripted((_request, response) => {
+      response.writeHead(200);
+      response.write("first");
+    });
+    const body = await client.open({ method: "GET", path: "/" });
+    expect(String(Buffer.from((await body.next()).value ?? ""))).toBe("first");
+    const next = body.next();
+    client.close();
+    await expect(next).rejects.toThrow();
+  });
+
   it("trusts a rotated CA, and no other", async () => {
     const { client, folder } = await scripted((_request, response) => void response.end("ok"));
     writeFileSync(join(folder, "ca.crt"), createAuthority("another authority").cert);

@@ -33,6 +33,7 @@ export class HttpClient implements ApiClient {
   readonly #server: ServerAddress;
   readonly #folder: string;
   readonly #files = new Map<string, string>();
+  readonly #connections = new Set<TlsConnection>();
   /** The connection to reuse for the next request. */
   #idle: { readonly ca: string; readonly connection: TlsConnection } | undefined;
   /** Saves the server a signature for the next connection. Only with the CA that has verified the server. */
@@ -73,7 +74,15 @@ export class HttpClient implements ApiClient {
     if (idle?.ca === ca && idle.connection.isIdle) return idle.connection;
     idle?.connection.close();
     const session = this.#session?.ca === ca ? this.#session.session : undefined;
-    return await TlsConnection.open(this.#server, ca, timeoutMs, session);
+    const connection = await TlsConnection.open(this.#server, ca, timeoutMs, session);
+    for (const each of this.#connections) if (each.isClosed) this.#connections.delete(each);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** Ends every request, as the end of the process does. For agents that share a process. */
+  close(): void {
+    for (const connection of this.#connections) connection.close();
   }
 
   /** A file that vanishes for a moment must not stop an agent whose last token is still valid. */

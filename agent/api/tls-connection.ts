@@ -68,6 +68,10 @@ export class TlsConnection {
     }
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** Open, with no unexpected bytes from the server. */
   get isIdle(): boolean {
     return !this.#closed && this.#received.length === 0;

@@ -19,9 +19,14 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     CREDENTIALS_FOLDER: credentialsFolder,
   });
   let isAlive = true;
+  const client = new HttpClient(config.server, credentialsFolder);
+  const kill = (): void => {
+    isAlive = false;
+    client.close();
+  };
   const end = (): never => {
     if (isAlive) events.exited(config.restartExitCode);
-    isAlive = false;
+    kill();
     throw new Error("the agent has ended");
   };
   /** What a dead agent awaits never comes, so its loops stand still and are garbage-collected. */
@@ -30,7 +35,7 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     const result = await step();
     return isAlive ? result : await new Promise<never>(() => {});
   };
-  const group = new GroupObject(counted(new HttpClient(config.server, credentialsFolder), traffic), config);
+  const group = new GroupObject(counted(client, traffic), config);
   const clocks = { now: () => performance.now(), random: Math.random };
   const sleep = (ms: number) => whileAlive(() => new Promise<void>((resolve) => setTimeout(resolve, ms)));
   const removal = new RemovalCheck(
@@ -56,12 +61,10 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     sleep,
     ...clocks,
   };
-  void new Follower(config, effects, SILENT).run();
-  return {
-    kill() {
-      isAlive = false;
-    },
-  };
+  new Follower(config, effects, SILENT).run().catch((error: unknown) => {
+    if (isAlive) throw error;
+  });
+  return { kill };
 };
 
 /** Counts what the agent sends, and what its watches receive. */
