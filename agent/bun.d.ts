@@ -11,6 +11,10 @@ declare module "bun" {
     terminate(): void;
     /** Seconds of inactivity until `timeout` is called; 0 disables it. */
     timeout(seconds: number): void;
+    /** TLS only. */
+    getSession(): Uint8Array | undefined;
+    /** TLS only, in `open`. */
+    setSession(session: Uint8Array): void;
     setKeepAlive(enable: boolean, initialDelayMs: number): boolean;
   }
 

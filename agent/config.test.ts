@@ -10,6 +10,7 @@ const env = {
   REPLICATED_JOB: "workers",
   RESTART_EXIT_CODE: "88",
   PROTOCOL: "epoch",
+  GROUP_SIZE: "4",
   KUBERNETES_SERVICE_HOST: "10.0.0.1",
   KUBERNETES_SERVICE_PORT: "443",
 };
@@ -25,10 +26,16 @@ describe("the agent's configuration", () => {
       replicatedJob: "workers",
       restartExitCode: 88,
       protocol: "epoch",
+      groupSize: 4,
       server: { host: "10.0.0.1", port: 443 },
       credentialsFolder: "/var/run/secrets/reprise.dev/agent",
       sharedMemory: [],
     });
+  });
+
+  it("has a port for the startup probe, or none", () => {
+    expect(readConfig({ ...env, BARRIER_PORT: "24670" }).barrierPort).toBe(24_670);
+    expect(readConfig(env)).not.toHaveProperty("barrierPort");
   });
 
   it("names the folders of shared memory to clear", () => {
@@ -42,6 +49,8 @@ describe("the agent's configuration", () => {
     [{ RESTART_EXIT_CODE: "0" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "0"'],
     [{ RESTART_EXIT_CODE: "256" }, 'RESTART_EXIT_CODE must be a number from 1 to 255, found "256"'],
     [{ KUBERNETES_SERVICE_PORT: "https" }, 'KUBERNETES_SERVICE_PORT must be a number from 1 to 65535, found "https"'],
+    [{ BARRIER_PORT: "65536" }, 'BARRIER_PORT must be a number from 1 to 65535, found "65536"'],
+    [{ GROUP_SIZE: undefined }, "GROUP_SIZE is not set"],
     [{ PROTOCOL: "raft" }, 'PROTOCOL must be "epoch" or "jobset", found "raft"'],
     [{ PROTOCOL: undefined }, 'PROTOCOL must be "epoch" or "jobset", found nothing'],
     [{ KUBERNETES_SERVICE_HOST: undefined }, "KUBERNETES_SERVICE_HOST is not set"],

@@ -1,5 +1,5 @@
 // The agent's configuration, from the environment that injection sets on its container.
-import { AGENT, AGENT_ENV, SHARED_MEMORY_ENV } from "../src/api/names.ts";
+import { AGENT, AGENT_ENV, BARRIER_PORT_ENV, MAX_INT32, SHARED_MEMORY_ENV } from "../src/api/names.ts";
 import type { Protocol } from "../src/api/protocol.ts";
 import { RepriseError } from "../src/errors.ts";
 import type { Identity } from "./decide.ts";
@@ -15,6 +15,10 @@ export interface AgentConfig extends Identity {
   readonly jobSetName: string;
   readonly restartExitCode: number;
   readonly protocol: Protocol;
+  /** The number of Pods of the group. */
+  readonly groupSize: number;
+  /** The port of the startup probe. Without one, the probe comes to a socket. */
+  readonly barrierPort?: number;
   readonly server: { readonly host: string; readonly port: number };
   readonly credentialsFolder: string;
   /** Folders to clear before the workers start again. */
@@ -38,6 +42,7 @@ export function readConfig(env: Environment): AgentConfig {
     }
     return number;
   };
+  const barrierPort = env[BARRIER_PORT_ENV] === undefined ? {} : { barrierPort: number(BARRIER_PORT_ENV, 1, 65_535) };
   const config: AgentConfig = {
     namespace: text(AGENT_ENV.namespace),
     podName: text(AGENT_ENV.podName),
@@ -48,6 +53,8 @@ export function readConfig(env: Environment): AgentConfig {
     // Exit code 0 would restart only the agent, not its workers.
     restartExitCode: number(AGENT_ENV.restartExitCode, 1, 255),
     protocol: readProtocol(env[AGENT_ENV.protocol], problems),
+    groupSize: number(AGENT_ENV.groupSize, 1, MAX_INT32),
+    ...barrierPort,
     // The kubelet sets these in every container.
     server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
     credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,

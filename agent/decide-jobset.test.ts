@@ -9,7 +9,7 @@ function jobSet(status?: object, metadata: object = {}, restartStrategy = "InPla
 }
 
 function view(raw: unknown): GroupView {
-  return viewJobSet(raw, identity, true);
+  return viewJobSet(raw, identity);
 }
 
 describe("the JobSet in upstream's protocol", () => {
@@ -23,14 +23,6 @@ describe("the JobSet in upstream's protocol", () => {
       kind: "take",
       epoch: 1,
     });
-  });
-
-  it("gives the saved attempt while it runs", () => {
-    const resumed = newAgent(identity, 0);
-    expect(decide(resumed, view(jobSet({ currentInPlaceRestartAttempt: 0 })))).toEqual({ kind: "take", epoch: 0 });
-    const ended = { currentInPlaceRestartAttempt: 0, previousInPlaceRestartAttempt: 0 };
-    expect(decide(resumed, view(jobSet(ended)))).toEqual({ kind: "take", epoch: 1 });
-    expect(decide(resumed, view(jobSet()))).toEqual({ kind: "take", epoch: 0 });
   });
 
   it.each<[string, object, string]>([

@@ -13,7 +13,7 @@ const DISABLED_ANNOTATION = "jobset.sigs.k8s.io/disable-in-place-restart";
 const NO_ATTEMPT = -1;
 
 /** `raw` is the JobSet, or undefined if there is none. */
-export function viewJobSet(raw: unknown, { jobSetUid }: Identity, consistent: boolean): GroupView {
+export function viewJobSet(raw: unknown, { jobSetUid }: Identity): GroupView {
   if (raw === undefined) return { kind: "absent" };
   const jobSet = asMap(raw);
   const metadata = asMap(jobSet["metadata"]);
@@ -25,7 +25,7 @@ export function viewJobSet(raw: unknown, { jobSetUid }: Identity, consistent: bo
   const syncedEpoch = readAttempt(status["currentInPlaceRestartAttempt"]);
   // Upstream's controller initializes nothing, so an invalid attempt was not written by it.
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return { kind: "uninitialized" };
-  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [] };
 }
 
 function readAttempt(value: unknown): number | undefined {

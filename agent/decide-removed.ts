@@ -1,7 +1,7 @@
 // Whether reprise was removed from the cluster, so that an agent would wait at its barrier indefinitely. Pure. Only the
 // API server's own list of resource types tells: without the agent's rights every object looks missing or forbidden. It
 // must say so for two minutes without interruption, because an upgrade or a restored backup may delete the type and
-// create it again. The kubelet restarts a waiting Pod meanwhile, so agents hand the proof on (saved-removal.ts).
+// create it again. A Pod that restarts later needs no proof of its own: agents hand it on (saved-removal.ts).
 import { asList, asMap } from "../src/json/fields.ts";
 
 /** How long the type must be gone. */

@@ -7,18 +7,8 @@ const taken: AgentState = { ...fresh, epoch: 5 };
 const waiting: AgentState = { ...taken, published: true };
 const running: AgentState = { ...waiting, lifted: true };
 
-function group(
-  deprecatedEpoch: number,
-  syncedEpoch: number,
-  rest: { heldStages?: string[]; consistent?: boolean } = {},
-): GroupView {
-  return {
-    kind: "group",
-    deprecatedEpoch,
-    syncedEpoch,
-    heldStages: rest.heldStages ?? [],
-    consistent: rest.consistent ?? false,
-  };
+function group(deprecatedEpoch: number, syncedEpoch: number, heldStages: readonly string[] = []): GroupView {
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages };
 }
 
 const WAIT = { kind: "wait" };
@@ -29,78 +19,28 @@ describe("an agent without an epoch", () => {
     expect(decide(fresh, seen)).toEqual(WAIT);
   });
 
-  it("takes the epoch after the synced one from a consistent read", () => {
-    expect(decide(fresh, group(3, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
-    expect(decide(fresh, group(0, 0, { consistent: true }))).toEqual({ kind: "take", epoch: 1 });
-  });
-
-  it("reads again instead of taking an epoch from a watch, which may lag behind", () => {
-    expect(decide(fresh, group(3, 4))).toEqual({ kind: "read" });
+  it("takes the epoch after the synced one", () => {
+    expect(decide(fresh, group(3, 4))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(fresh, group(0, 0))).toEqual({ kind: "take", epoch: 1 });
   });
 
   it("takes the epoch after the synced one also when everything up to it is deprecated", () => {
-    expect(decide(fresh, group(4, 4, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
+    expect(decide(fresh, group(4, 4))).toEqual({ kind: "take", epoch: 5 });
   });
 
   it("joins the running epoch while its replicatedJob is held: a late stage disturbs no other", () => {
-    expect(decide(fresh, group(3, 4, { consistent: true, heldStages: ["workers"] }))).toEqual({
-      kind: "take",
-      epoch: 4,
-    });
-    expect(decide(fresh, group(3, 4, { consistent: true, heldStages: ["drivers"] }))).toEqual({
-      kind: "take",
-      epoch: 5,
-    });
+    expect(decide(fresh, group(3, 4, ["workers"]))).toEqual({ kind: "take", epoch: 4 });
+    expect(decide(fresh, group(3, 4, ["drivers"]))).toEqual({ kind: "take", epoch: 5 });
   });
 
   it("takes the next epoch while the group is between two, although its replicatedJob is held", () => {
-    expect(decide(fresh, group(4, 4, { consistent: true, heldStages: ["workers"] }))).toEqual({
-      kind: "take",
-      epoch: 5,
-    });
-  });
-});
-
-describe("an agent with a saved epoch", () => {
-  const resumed = newAgent(identity, 5);
-
-  it("resumes it if the group was synced to it meanwhile: it is no different from a slow agent", () => {
-    expect(decide(resumed, group(4, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
-    expect(decide(resumed, group(3, 5, { consistent: true }))).toEqual({ kind: "take", epoch: 5 });
-  });
-
-  it("takes no epoch from a watch either", () => {
-    expect(decide(resumed, group(4, 5))).toEqual({ kind: "read" });
-  });
-
-  it.each<[string, GroupView, number]>([
-    ["the same one, like the whole group, while the group waits for it", group(4, 4, { consistent: true }), 5],
-    ["the next one when the saved one has ended", group(5, 5, { consistent: true }), 6],
-    ["the next one when the group has moved on", group(5, 6, { consistent: true }), 7],
-    [
-      "the next one when the group has not reached the saved one: no agent can have taken it",
-      group(2, 3, { consistent: true }),
-      4,
-    ],
-  ])("takes %s", (_which, seen, epoch) => {
-    expect(decide(resumed, seen)).toEqual({ kind: "take", epoch });
-  });
-
-  it("publishes again and lifts as usual", () => {
-    const seen = group(4, 5, { consistent: true });
-    const done: string[] = [];
-    let state = resumed;
-    for (let action = decide(state, seen); action.kind !== "wait"; action = decide(state, seen)) {
-      done.push(action.kind);
-      state = advance(state, action);
-    }
-    expect(done).toEqual(["take", "publish", "lift"]);
+    expect(decide(fresh, group(4, 4, ["workers"]))).toEqual({ kind: "take", epoch: 5 });
   });
 });
 
 describe("an agent that has taken an epoch", () => {
   it("publishes it", () => {
-    expect(decide(taken, group(3, 4, { consistent: true }))).toEqual({ kind: "publish", epoch: 5 });
+    expect(decide(taken, group(3, 4))).toEqual({ kind: "publish", epoch: 5 });
   });
 
   it("publishes before it lifts, even if the group was synced by the annotation of an earlier agent", () => {
@@ -121,12 +61,12 @@ describe("an agent at the barrier", () => {
     ["waits for the sync of its epoch", group(3, 4), "wait"],
     ["lifts when its epoch is synced", group(3, 5), "lift"],
     ["lifts when its epoch is synced and all before it are deprecated", group(4, 5), "lift"],
-    ["stays down while its replicatedJob is held", group(4, 5, { heldStages: ["drivers", "workers"] }), "wait"],
-    ["lifts while another replicatedJob is held", group(4, 5, { heldStages: ["drivers"] }), "lift"],
+    ["stays down while its replicatedJob is held", group(4, 5, ["drivers", "workers"]), "wait"],
+    ["lifts while another replicatedJob is held", group(4, 5, ["drivers"]), "lift"],
     ["does not lift for a later epoch than its own", group(4, 6), "wait"],
     ["restarts when its epoch is deprecated", group(5, 5), "restart"],
     ["restarts when a later epoch is deprecated", group(7, 8), "restart"],
-    ["restarts even while it is held", group(5, 5, { heldStages: ["workers"] }), "restart"],
+    ["restarts even while it is held", group(5, 5, ["workers"]), "restart"],
   ])("%s", (_behavior, seen, action) => {
     expect(decide(waiting, seen)).toEqual({ kind: action });
   });
@@ -139,7 +79,7 @@ describe("an agent at the barrier", () => {
 describe("an agent whose barrier is lifted", () => {
   it.each<[string, GroupView]>([
     ["lets its workers run while nothing changes", group(4, 5)],
-    ["does not take the barrier back when its replicatedJob is held again", group(4, 5, { heldStages: ["workers"] })],
+    ["does not take the barrier back when its replicatedJob is held again", group(4, 5, ["workers"])],
     ["lets its workers run when a later stage syncs", group(4, 6)],
     ["lets its workers run when a stale state arrives", group(2, 3)],
   ])("%s", (_behavior, seen) => {
@@ -181,7 +121,6 @@ describe("an agent after reprise was removed", () => {
   });
 
   it("takes no epoch for workers that it started alone: they would not start together with the group", () => {
-    expect(decide(alone, group(3, 4, { consistent: true }))).toEqual(WAIT);
     expect(decide(alone, group(3, 4))).toEqual(WAIT);
   });
 
@@ -198,18 +137,17 @@ describe("an agent after reprise was removed", () => {
 });
 
 describe("the life of an agent", () => {
-  it("goes from the first read to the lifted barrier", () => {
-    const views = [group(3, 4), group(3, 4, { consistent: true }), group(3, 5)];
+  it("goes from the first view to the lifted barrier", () => {
     const done: string[] = [];
     let state = newAgent(identity);
-    for (const view of views) {
+    for (const view of [group(3, 4), group(3, 5)]) {
       for (let action = decide(state, view); ; action = decide(state, view)) {
         done.push(action.kind);
         state = advance(state, action);
-        if (action.kind === "wait" || action.kind === "read") break;
+        if (action.kind === "wait") break;
       }
     }
-    expect(done).toEqual(["read", "take", "publish", "wait", "lift", "wait"]);
+    expect(done).toEqual(["take", "publish", "wait", "lift", "wait"]);
     expect(state).toEqual({ ...identity, epoch: 5, published: true, lifted: true });
   });
 });
@@ -219,10 +157,8 @@ describe("the InPlaceRestart as an agent sees it", () => {
 
   it("is a group with its epochs", () => {
     const status = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: ["evaluators"], phase: "Running" };
-    expect(viewInPlaceRestart(object(status), identity, true)).toEqual(
-      group(1, 2, { heldStages: ["evaluators"], consistent: true }),
-    );
-    expect(viewInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity, false)).toEqual(group(0, 0));
+    expect(viewInPlaceRestart(object(status), identity)).toEqual(group(1, 2, ["evaluators"]));
+    expect(viewInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity)).toEqual(group(0, 0));
   });
 
   it.each<[string, unknown, GroupView["kind"]]>([
@@ -235,6 +171,6 @@ describe("the InPlaceRestart as an agent sees it", () => {
     ["an epoch is not an integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialized"],
     ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialized"],
   ])("when %s", (_what, raw, kind) => {
-    expect(viewInPlaceRestart(raw, identity, true)).toEqual({ kind });
+    expect(viewInPlaceRestart(raw, identity)).toEqual({ kind });
   });
 });

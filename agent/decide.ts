@@ -2,19 +2,13 @@
 // share it and differ only in how the object is read. It must never kill a running worker because an object vanished or
 // belongs to another JobSet, and never take back a barrier that was lifted.
 //
-// Why the Pod's earlier annotation is no lower bound for its next epoch: an epoch is taken from a consistent read, and
-// an agent lifts only after it saw that epoch synced. So once a worker of this Pod ran in epoch E, every later read
-// shows syncedEpoch >= E with its stage released, and the next epoch is higher: no stale value lets the Pod join a
-// running group alone. A bound would only matter after the group's state was lost or the annotation was forged, and
-// then it would hurt: a Pod that insists on an epoch in which the others already run would be synced with them, and
-// lift alone. Reading the annotation would also need permission to read Pods, which workers with the same service
-// account should not have.
-//
-// The saved epoch (barrier/saved-epoch.ts) is different: it exists only until the agent lifts. So no worker of this Pod
-// has run in it, and an agent that resumes it is no different from a slow agent. Without it the controller, which
-// counts annotations, could sync that epoch while the agent restarts; the agent would then take the next epoch and
-// restart the whole group. Only the epoch that runs now is ever resumed: an older value, or one forged by a worker of
-// the same Pod, does no more than that worker could do anyway, which is to start over without telling the controller.
+// Why the Pod's earlier annotation is no lower bound for its next epoch: every view comes from a watch that began with
+// a consistent list, so none is older than this agent process, and an agent lifts only after it saw its epoch synced.
+// So once a worker of this Pod ran in epoch E, every view of a later agent shows syncedEpoch >= E with its stage
+// released, and the next epoch is higher: no stale value lets the Pod join a running group alone. A bound would only
+// matter after the group's state was lost or the annotation was forged, and then it would hurt: a Pod that insists on
+// an epoch in which the others already run would be synced with them, and lift alone. Reading the annotation would also
+// need permission to read Pods, which workers with the same service account should not have.
 import { readInPlaceRestart } from "../src/api/in-place-restart.ts";
 
 export interface Identity {
@@ -31,11 +25,9 @@ export interface AgentState extends Identity {
   readonly lifted: boolean;
   /** Its workers were started without the group, because reprise was removed. */
   readonly alone?: true;
-  /** The epoch that the Pod's previous agent took without lifting. Absent if it lifted, or there was none. */
-  readonly savedEpoch?: number;
 }
 
-/** The group's object as the agent last read it. */
+/** The group's object as the agent last saw it, never older than the agent's own start. */
 export type GroupView =
   | { readonly kind: "absent" }
   /** The object belongs to an earlier or later JobSet of the same name. */
@@ -47,8 +39,6 @@ export type GroupView =
       readonly syncedEpoch: number;
       /** replicatedJobs whose barrier must not lift yet. */
       readonly heldStages: readonly string[];
-      /** From a quorum read rather than a watch or cache. Only such a view may give an epoch. */
-      readonly consistent: boolean;
     }
   /** The group does not take part: no barrier, no restarts. */
   | { readonly kind: "released" }
@@ -58,8 +48,6 @@ export type GroupView =
 export type Action =
   /** Nothing to do until the next view. */
   | { readonly kind: "wait" }
-  /** Read the object again, consistently. */
-  | { readonly kind: "read" }
   | { readonly kind: "take"; readonly epoch: number }
   /** Annotate the Pod with the epoch; done when the API server has confirmed it. */
   | { readonly kind: "publish"; readonly epoch: number }
@@ -71,9 +59,8 @@ export type Action =
 const WAIT: Action = { kind: "wait" };
 const LIFT: Action = { kind: "lift" };
 
-export function newAgent({ jobSetUid, replicatedJob }: Identity, savedEpoch?: number): AgentState {
-  const saved = savedEpoch === undefined ? {} : { savedEpoch };
-  return { jobSetUid, replicatedJob, published: false, lifted: false, ...saved };
+export function newAgent({ jobSetUid, replicatedJob }: Identity): AgentState {
+  return { jobSetUid, replicatedJob, published: false, lifted: false };
 }
 
 export function decide(state: AgentState, view: GroupView): Action {
@@ -82,7 +69,7 @@ export function decide(state: AgentState, view: GroupView): Action {
   if (view.kind !== "group") return WAIT;
   if (state.alone === true) return decideAlone(state, view);
   const { epoch } = state;
-  if (epoch === undefined) return view.consistent ? { kind: "take", epoch: nextEpoch(state, view) } : { kind: "read" };
+  if (epoch === undefined) return { kind: "take", epoch: nextEpoch(state, view) };
   if (epoch <= view.deprecatedEpoch) return { kind: "restart" };
   if (!state.published) return { kind: "publish", epoch };
   const mayLift = epoch === view.syncedEpoch && !view.heldStages.includes(state.replicatedJob);
@@ -98,16 +85,14 @@ function decideAlone({ epoch }: AgentState, view: GroupView & { readonly kind: "
 }
 
 /**
- * The epoch after the synced one, with two exceptions that join the running epoch instead. A Pod of a stage that is
- * still held joins it, so that a stage that starts late (dependsOn, InOrder) disturbs no other and all Pods of a group
- * share one epoch. That is safe because no worker of a held stage has run in this epoch: the controller holds stages
- * only when it syncs, and a worker that ran proves that its stage was released before, which a consistent read then
- * shows. A Pod whose previous agent ended at the barrier of the running epoch joins it too: none of its workers has run
- * in it either.
+ * The epoch after the synced one. A Pod of a stage that is still held joins the running epoch instead, so that a stage
+ * that starts late (dependsOn, InOrder) disturbs no other and all Pods of a group share one epoch. That is safe because
+ * no worker of a held stage has run in this epoch: the controller holds stages only when it syncs, and a worker that
+ * ran proves that its stage was released before, which every view of a later agent shows.
  */
-function nextEpoch({ replicatedJob, savedEpoch }: AgentState, view: GroupView & { readonly kind: "group" }): number {
+function nextEpoch({ replicatedJob }: AgentState, view: GroupView & { readonly kind: "group" }): number {
   const { syncedEpoch, deprecatedEpoch, heldStages } = view;
-  const joins = syncedEpoch > deprecatedEpoch && (heldStages.includes(replicatedJob) || savedEpoch === syncedEpoch);
+  const joins = syncedEpoch > deprecatedEpoch && heldStages.includes(replicatedJob);
   return joins ? syncedEpoch : syncedEpoch + 1;
 }
 
@@ -121,18 +106,17 @@ export function advance(state: AgentState, done: Action): AgentState {
     case "lift":
       return { ...state, lifted: true, ...(done.alone === true ? { alone: true } : {}) };
     case "wait":
-    case "read":
     case "restart":
       return state;
   }
 }
 
 /** Protocol `epoch`: `raw` is the InPlaceRestart, or undefined if there is none. */
-export function viewInPlaceRestart(raw: unknown, { jobSetUid }: Identity, consistent: boolean): GroupView {
+export function viewInPlaceRestart(raw: unknown, { jobSetUid }: Identity): GroupView {
   if (raw === undefined) return { kind: "absent" };
   const { jobSetUID, status } = readInPlaceRestart(raw);
   if (jobSetUID !== jobSetUid) return { kind: "foreign" };
   if (status === undefined) return { kind: "uninitialized" };
   const { deprecatedEpoch, syncedEpoch, heldStages } = status;
-  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages, consistent };
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages };
 }

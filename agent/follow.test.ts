@@ -10,14 +10,13 @@ type Answer<T> = T | Error;
 
 /** Responses of the API server, in order. When they run out, requests stay pending, as on a quiet watch. */
 interface Script {
-  readonly reads: Answer<GroupView>[];
+  readonly watches: Answer<Answer<WatchUpdate | "silence">[]>[];
   readonly publishes?: Answer<"done">[];
-  readonly lifts?: Answer<"done">[];
-  readonly watches?: Answer<Answer<WatchUpdate | "silence">[]>[];
   /** How long every watch lasts. */
   readonly watchMs?: number;
   /** Whether reprise turns out to be removed, each time the agent asks. Absent in JobSet's own protocol. */
   readonly removed?: boolean[];
+  readonly groupSize?: number;
 }
 
 class Transcript implements Effects {
@@ -44,11 +43,6 @@ class Transcript implements Effects {
     });
   }
 
-  async read(): Promise<GroupView> {
-    this.done.push("read");
-    return await this.#next(this.#script.reads);
-  }
-
   async publish(epoch: number): Promise<void> {
     this.done.push(`publish ${epoch}`);
     await this.#next(this.#script.publishes ?? []);
@@ -56,15 +50,13 @@ class Transcript implements Effects {
 
   async *watch(resourceVersion: string | undefined): AsyncGenerator<WatchUpdate, void, undefined> {
     this.done.push(`watch from ${resourceVersion ?? "now"}`);
-    const news = await this.#next(this.#script.watches ?? []);
+    const news = await this.#next(this.#script.watches);
     for (const item of news) yield await this.#next(item === "silence" ? [] : [item]);
     this.#now += this.#script.watchMs ?? 0;
   }
 
-  async lift(): Promise<void> {
+  lift(): void {
     this.done.push("lift");
-    const refusal = this.#script.lifts?.shift();
-    if (refusal instanceof Error) throw refusal;
   }
 
   restart(): never {
@@ -96,243 +88,200 @@ class Transcript implements Effects {
   }
 }
 
-async function follow(script: Script, savedEpoch?: number): Promise<Transcript & { readonly follower: Follower }> {
+async function follow(script: Script): Promise<Transcript> {
   const transcript = new Transcript(script);
   const note = (message: string, fields: object = {}) => {
     transcript.logged.push("reason" in fields ? `${message}: ${fields.reason}` : message);
   };
-  const identity = { jobSetUid: "uid", replicatedJob: "workers" };
-  const follower = new Follower(identity, transcript, { info: note, warn: note }, savedEpoch);
-  void follower.groupGone().then(() => transcript.logged.push("the group is gone"));
-  follower.run().catch(() => {}); // Never settles.
+  const identity = { jobSetUid: "uid", replicatedJob: "workers", groupSize: script.groupSize ?? 1 };
+  new Follower(identity, transcript, { info: note, warn: note }).run().catch(() => {}); // Never settles.
   await transcript.quiet;
-  return Object.assign(transcript, { follower });
+  // What the last response leads to.
+  await new Promise(setImmediate);
+  return transcript;
 }
 
-const at = (deprecatedEpoch: number, syncedEpoch: number, consistent = false): GroupView => {
-  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [], consistent };
+const at = (deprecatedEpoch: number, syncedEpoch: number): GroupView => {
+  return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages: [] };
 };
 const opened: WatchUpdate = {};
+const shows = (view: GroupView, resourceVersion = "7"): WatchUpdate => ({ view, resourceVersion });
+const absent: GroupView = { kind: "absent" };
 const refused = () => new RequestError("ECONNREFUSED");
+const denied = (status: number) => new RequestError(`${status} denied`, { status });
+const tooMany = () => new RequestError("429 slow down", { status: 429, retryAfterMs: 2_000 });
+const many = <T>(count: number, each: () => T) => Array.from({ length: count }, each);
 
 describe("the follower", () => {
-  it("backs off to a minute without access, but only once its worker runs", async () => {
-    const forbidden = () => new RequestError("403 forbidden", { status: 403 });
-    const many = (count: number) => Array.from({ length: count }, forbidden);
-    const waiting = await follow({ reads: many(20) });
-    expect(waiting.sleeps.at(-1)).toBe(5_000);
-    const running = await follow({
-      reads: [at(0, 0, true), ...many(20)],
-      publishes: ["done"],
-      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
-    });
-    expect(running.done).toContain("lift");
-    expect(running.done).not.toContain("restart");
-    expect(running.sleeps.at(-1)).toBe(60_000);
-    const unreachable = await follow({
-      reads: [at(0, 0, true), ...Array.from({ length: 20 }, refused)],
-      publishes: ["done"],
-      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
-    });
-    expect(unreachable.sleeps.at(-1)).toBe(5_000);
-  });
-
-  it("reads, publishes, watches and lifts, in this order", async () => {
+  it("watches, publishes and lifts: two requests", async () => {
     const { done } = await follow({
-      reads: [at(0, 0, true)],
+      watches: [[opened, shows(at(0, 0)), shows(at(0, 1), "8"), "silence"]],
       publishes: ["done"],
-      watches: [[opened, { view: at(0, 0), resourceVersion: "7" }, { view: at(0, 1), resourceVersion: "8" }], []],
     });
-    expect(done.slice(0, 4)).toEqual(["read", "publish 1", "watch from now", "lift"]);
+    expect(done).toEqual(["watch from now", "publish 1", "lift"]);
   });
 
-  it("reads again, with quorum, when a watch shows the group for the first time", async () => {
+  it("acts on what it saw while it published", async () => {
     const { done } = await follow({
-      reads: [{ kind: "absent" }, at(2, 3, true)],
-      publishes: ["done"],
-      watches: [[opened, { view: at(2, 3), resourceVersion: "7" }]],
+      watches: [[opened, shows(at(0, 0)), shows(at(1, 1), "8"), "silence"]],
+      publishes: [tooMany(), "done"],
     });
-    expect(done).toEqual(["read", "watch from now", "read", "publish 4", "watch from now"]);
+    expect(done).toEqual(["watch from now", "publish 1", "restart"]);
   });
 
-  it("resumes from the last resourceVersion, bookmarks included, when the server ends a watch", async () => {
+  it("publishes when a watch shows the group for the first time", async () => {
+    const { done } = await follow({ watches: [[opened, shows(absent), shows(at(2, 3), "8"), "silence"]] });
+    expect(done).toEqual(["watch from now", "publish 4"]);
+  });
+
+  it("continues from the last resourceVersion, bookmarks included, when the server ends a watch", async () => {
     const { done, sleeps } = await follow({
-      reads: [at(0, 0, true)],
+      watches: [[opened, shows(at(0, 0)), { resourceVersion: "9" }], [opened]],
       publishes: ["done"],
-      watches: [[opened, { view: at(0, 0), resourceVersion: "7" }, { resourceVersion: "9" }], [opened]],
       watchMs: 240_000,
     });
-    expect(done).toEqual(["read", "publish 1", "watch from now", "watch from 9", "watch from 9"]);
+    expect(done).toEqual(["watch from now", "publish 1", "watch from 9", "watch from 9"]);
     expect(sleeps).toEqual([]);
   });
 
-  it("reads again when a watch is cut off: it may have missed a change", async () => {
+  it("starts over, consistently, when a watch is cut off or refused", async () => {
     const { done } = await follow({
-      reads: [at(0, 0, true), at(0, 1, true)],
+      watches: [
+        [opened, shows(at(0, 0)), { resourceVersion: "9" }, new RequestError("ECONNRESET")],
+        tooMany(),
+        [opened, shows(at(0, 1), "10"), "silence"],
+      ],
       publishes: ["done"],
-      watches: [[opened, { resourceVersion: "9" }, new RequestError("ECONNRESET")]],
     });
-    expect(done).toEqual(["read", "publish 1", "watch from now", "read", "lift", "watch from now"]);
+    expect(done).toEqual(["watch from now", "publish 1", "watch from now", "watch from now", "lift"]);
   });
 
-  it("reads at once when its resourceVersion has expired, and backs off when that repeats", async () => {
+  it("starts over at once when its resourceVersion has expired, and backs off when that repeats", async () => {
     const gone = () => new RequestError("410 gone", { status: 410 });
     const { done, sleeps } = await follow({
-      reads: [at(0, 0, true), at(0, 0, true), at(0, 0, true)],
-      publishes: ["done"],
       watches: [
+        [opened, gone()],
         [opened, gone()],
         [opened, gone()],
       ],
     });
-    expect(done.filter((step) => step === "read")).toHaveLength(3);
-    expect(sleeps).toEqual([100]);
+    expect(done).toEqual(many(4, () => "watch from now"));
+    expect(sleeps).toEqual([50, 100]);
   });
 
-  it("publishes the same epoch again if the API server did not confirm it", async () => {
-    const { done } = await follow({
-      reads: [at(0, 0, true), at(0, 0, true)],
-      publishes: [new RequestError("no response for 10 s"), "done"],
+  it("retries a refused publication alone, and watches on meanwhile", async () => {
+    const { done, sleeps } = await follow({
+      watches: [[opened, shows(at(0, 0)), "silence"]],
+      publishes: [new RequestError("no response for 65 s"), tooMany(), "done"],
     });
-    expect(done).toEqual(["read", "publish 1", "read", "publish 1", "watch from now"]);
+    expect(done).toEqual(["watch from now", "publish 1", "publish 1", "publish 1"]);
+    expect(sleeps).toEqual([50, 2_100]);
   });
 
   it("restarts if its epoch was deprecated while it could not publish it", async () => {
-    const { done } = await follow({ reads: [at(0, 0, true), at(1, 1, true)], publishes: [refused()] });
-    expect(done).toEqual(["read", "publish 1", "read", "restart"]);
-  });
-
-  it("resumes the saved epoch if the group was synced to it meanwhile", async () => {
-    const script = () => ({ reads: [at(0, 1, true)], publishes: ["done" as const] });
-    expect((await follow(script(), 1)).done).toEqual(["read", "publish 1", "lift", "watch from now"]);
-    expect((await follow(script())).done).toEqual(["read", "publish 2", "watch from now"]);
-  });
-
-  it("reads again before it retries to lift the barrier, and restarts if its epoch has ended", async () => {
-    const cannot = () => new Error("EPERM");
-    const twice = await follow({
-      reads: [at(0, 0, true), at(0, 1, true), at(0, 1, true)],
-      publishes: ["done"],
-      lifts: [cannot(), cannot(), "done"],
-      watches: [[opened, { view: at(0, 1), resourceVersion: "8" }]],
+    const { done } = await follow({
+      watches: [
+        [opened, shows(at(0, 0)), new RequestError("ECONNRESET")],
+        [opened, shows(at(1, 1)), "silence"],
+      ],
+      publishes: many(50, refused),
     });
-    const tries = ["lift", "read", "lift", "read", "lift"];
-    expect(twice.done).toEqual(["read", "publish 1", "watch from now", ...tries, "watch from now"]);
-    expect(twice.logged).toContain("cannot lift the barrier, retrying: EPERM");
-    const late = await follow({ reads: [at(0, 1, true), at(1, 1, true)], publishes: ["done"], lifts: [cannot()] }, 1);
-    expect(late.done).toEqual(["read", "publish 1", "lift", "read", "restart"]);
-  });
-
-  it("reports that the group's object was deleted, and not one that never existed or was foreign", async () => {
-    const absent: GroupView = { kind: "absent" };
-    const foreign: GroupView = { kind: "foreign" };
-    const deleted = await follow({
-      reads: [at(0, 0, true)],
-      publishes: ["done"],
-      watches: [[opened, { view: absent, resourceVersion: "8" }, "silence"]],
-    });
-    expect(deleted.logged).toContain("the group is gone");
-    expect(deleted.follower.hasLostGroup).toBe(true);
-    const back = await follow({
-      reads: [at(0, 0, true)],
-      publishes: ["done"],
-      watches: [[opened, { view: absent, resourceVersion: "8" }, { view: at(0, 0), resourceVersion: "9" }, "silence"]],
-    });
-    expect(back.follower.hasLostGroup).toBe(false);
-    const early = await follow({
-      reads: [absent],
-      watches: [[opened, { view: foreign, resourceVersion: "8" }, { view: absent, resourceVersion: "9" }, "silence"]],
-    });
-    expect(early.logged).not.toContain("the group is gone");
-    expect(early.follower.hasLostGroup).toBe(false);
+    expect(done.filter((step) => step.startsWith("watch"))).toHaveLength(2);
+    expect(done.at(-1)).toBe("restart");
   });
 
   it("backs off up to five seconds, and never gives up", async () => {
-    const { sleeps } = await follow({ reads: Array.from({ length: 10 }, refused) });
+    const { sleeps } = await follow({ watches: many(10, refused) });
     expect(sleeps).toEqual([50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
   });
 
-  it("waits for Retry-After plus a random part of it", async () => {
-    const { sleeps } = await follow({
-      reads: [new RequestError("429 slow down", { status: 429, retryAfterMs: 2_000 })],
-    });
-    expect(sleeps).toEqual([3_000]);
+  it("spreads its retries over a time that grows with the group, after the server's Retry-After", async () => {
+    const { sleeps } = await follow({ watches: many(6, tooMany), groupSize: 4_000 });
+    expect(sleeps).toEqual([6_000, 10_000, 18_000, 34_000, 34_000, 34_000]);
+  });
+
+  it("backs off to a minute without access, but only once its worker runs", async () => {
+    const waiting = await follow({ watches: many(20, () => denied(403)) });
+    expect(waiting.sleeps.at(-1)).toBe(5_000);
+    const lifted = [opened, shows(at(0, 0)), shows(at(0, 1), "8")];
+    const running = await follow({ watches: [lifted, ...many(20, () => denied(403))], publishes: ["done"] });
+    expect(running.done).toContain("lift");
+    expect(running.done).not.toContain("restart");
+    expect(running.sleeps.at(-1)).toBe(60_000);
+    const unreachable = await follow({ watches: [lifted, ...many(20, refused)], publishes: ["done"] });
+    expect(unreachable.sleeps.at(-1)).toBe(5_000);
   });
 
   it("logs each error once, and once that it is over", async () => {
     const { logged } = await follow({
-      reads: [refused(), refused(), refused(), new RequestError("401 Unauthorized"), { kind: "absent" }],
-      watches: [[opened, "silence"]],
+      watches: [
+        refused(),
+        refused(),
+        refused(),
+        new RequestError("401 Unauthorized"),
+        [opened, shows(absent), "silence"],
+      ],
     });
     expect(logged).toEqual([
       "API server error, retrying: ECONNREFUSED",
       "API server error, retrying: 401 Unauthorized",
-      "waiting: the group's object does not exist",
       "API server is reachable again",
+      "waiting: the group's object does not exist",
     ]);
   });
 
-  it("logs once that it may not publish, however often it retries", async () => {
-    const forbidden = () => new RequestError("403 forbidden", { status: 403 });
+  it("logs once that it may not publish, however often it retries and whatever it sees", async () => {
     const { logged } = await follow({
-      reads: Array.from({ length: 5 }, () => at(0, 0, true)),
-      publishes: Array.from({ length: 5 }, forbidden),
+      watches: [[opened, shows(at(0, 0)), shows(at(0, 0), "8"), "silence"]],
+      publishes: many(5, () => denied(403)),
     });
-    expect(logged).toEqual(["API server error, retrying: 403 forbidden"]);
+    expect(logged).toEqual(["cannot publish the epoch, retrying: 403 denied"]);
   });
 
   it("backs off from a server that cuts off every watch", async () => {
-    const { sleeps } = await follow({
-      reads: Array.from({ length: 3 }, () => at(0, 0, true)),
-      publishes: ["done"],
-      watches: [[opened], [opened], [opened]],
-    });
+    const { sleeps } = await follow({ watches: [[opened], [opened], [opened]] });
     expect(sleeps).toEqual([50, 100, 200]);
   });
 
   it("starts its workers alone if it is denied access because reprise was removed", async () => {
-    const denied = (status: number) => new RequestError(`${status}`, { status });
     const { done, logged, sleeps } = await follow({
-      reads: [denied(403), { kind: "absent" }, ...Array.from({ length: 12 }, () => denied(403))],
-      watches: [denied(404)],
+      watches: [denied(403), [opened, shows(absent)], denied(404), ...many(12, () => denied(403))],
       removed: [false, true],
     });
-    expect(done.slice(0, 6)).toEqual(["read", "removed?", "read", "watch from now", "removed?", "lift"]);
-    expect(new Set(done.slice(6))).toEqual(new Set(["read"]));
+    expect(done.slice(0, 7)).toEqual([
+      ...["watch from now", "removed?", "watch from now", "type served", "type served", "type unknown"],
+      "watch from now",
+    ]);
+    expect(done.slice(7, 9)).toEqual(["removed?", "lift"]);
+    expect(new Set(done.slice(9))).toEqual(new Set(["watch from now"]));
     expect(logged).toContain("reprise was removed, starting the workers without their group");
     expect(sleeps.at(-1)).toBe(60_000);
   });
 
-  it("asks whether reprise was removed only if it is denied access, and only at the barrier", async () => {
-    const unreachable = await follow({ reads: [refused(), { kind: "absent" }], watches: [[opened]], removed: [] });
-    expect(unreachable.done).not.toContain("removed?");
-    expect(unreachable.done.slice(0, 5)).toEqual(["read", "type unknown", "read", "watch from now", "type served"]);
-    const running = await follow(
-      {
-        reads: [at(0, 1, true), new RequestError("403", { status: 403 })],
-        publishes: ["done"],
-        watches: [new RequestError("404", { status: 404 })],
-        removed: [],
-      },
-      1,
-    );
-    expect(running.done).toEqual(["read", "publish 1", "lift", "watch from now", "read", "read"]);
+  it("does so too if only the publication is denied", async () => {
+    const { done } = await follow({
+      watches: [[opened, shows(at(0, 0)), "silence"]],
+      publishes: [denied(403)],
+      removed: [true],
+    });
+    expect(done.slice(-3)).toEqual(["publish 1", "removed?", "lift"]);
   });
 
-  it("tries again if it cannot start the workers after reprise was removed", async () => {
-    const denied = () => new RequestError("403", { status: 403 });
-    const { done, logged } = await follow({
-      reads: [denied(), denied()],
-      lifts: [new Error("EPERM"), "done"],
-      removed: [true, true],
+  it("asks whether reprise was removed only if it is denied access, and only at the barrier", async () => {
+    const unreachable = await follow({ watches: [refused(), [opened, "silence"]], removed: [] });
+    expect(unreachable.done).toEqual(["watch from now", "type unknown", "watch from now", "type served"]);
+    const running = await follow({
+      watches: [[opened, shows(at(0, 0)), shows(at(0, 1), "8")], denied(404), denied(403)],
+      publishes: ["done"],
+      removed: [],
     });
-    expect(done).toEqual(["read", "removed?", "lift", "read", "removed?", "lift", "read"]);
-    expect(logged[0]).toBe("cannot lift the barrier, retrying: EPERM");
+    expect(running.done).toContain("lift");
+    expect(running.done).not.toContain("removed?");
   });
 
   it("survives a response that is no Kubernetes object", async () => {
-    const { done, logged } = await follow({ reads: [new SyntaxError("Unexpected token <"), { kind: "absent" }] });
+    const { done, logged } = await follow({ watches: [new SyntaxError("Unexpected token <"), [opened, "silence"]] });
     expect(logged[0]).toBe("API server error, retrying: Unexpected token <");
-    expect(done).toEqual(["read", "read", "watch from now"]);
+    expect(done).toEqual(["watch from now", "watch from now"]);
   });
 });

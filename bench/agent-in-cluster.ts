@@ -5,10 +5,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { socketPath } from "../agent/barrier/gate-socket.ts";
-import { AGENT, AGENT_ENV, JOBSET } from "../src/api/names.ts";
+import { AGENT, AGENT_ENV, BARRIER_PORT_ENV, JOBSET } from "../src/api/names.ts";
 import { agentEnv } from "../test/builders/agent-env.ts";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
@@ -34,14 +32,11 @@ const SETTLE_MS = 3_000;
 
 /**
  * Tries to connect to an agent every millisecond, prints when it succeeds (milliseconds since boot), and stays
- * connected, as a gate does. It opens the folder of the socket first, because the process whose /proc path leads there
- * ends before the agent starts.
+ * connected, as the kubelet does.
  */
 const POLLER = `const { connect } = require("node:net");
-const { folder, file, ...address } = JSON.parse(process.argv[1]);
-const place = folder === undefined ? address
-  : { path: "/proc/self/fd/" + require("node:fs").openSync(folder) + "/" + file };
-const ask = () => { const s = connect(place).resume();
+const address = JSON.parse(process.argv[1]);
+const ask = () => { const s = connect(address).resume();
 s.once("connect", () => console.log(Number(process.hrtime.bigint()) / 1e6));
 s.once("error", () => setTimeout(ask, 1)); }; ask(); console.error("asking");`;
 
@@ -62,7 +57,10 @@ try {
     reprise: {
       image: imageName("bench"),
       command: [AGENT.binary],
-      env: agentEnv({ podName: "any", podUid: "any", jobSetName: GROUP, jobSetUid, protocol: "jobset" }),
+      env: {
+        ...agentEnv({ podName: "any", podUid: "any", jobSetName: GROUP, jobSetUid, protocol: "jobset" }),
+        [BARRIER_PORT_ENV]: String(PORT),
+      },
     },
     upstream: {
       image: UPSTREAM_IMAGE,
@@ -151,10 +149,7 @@ async function measure(name: string, { image, command, env }: AgentContainer): P
   };
   await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(pod) });
   const gatePid = await pidOf(name, "initContainerStatuses");
-  const podUid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
-  const isOurs = command[0] === AGENT.binary;
-  const socket = { folder: `/proc/${gatePid}/root${dirname(socketPath(podUid))}`, file: basename(socketPath(podUid)) };
-  const target = JSON.stringify(isOurs ? socket : { port: PORT, host: "127.0.0.1" });
+  const target = JSON.stringify({ port: PORT, host: "127.0.0.1" });
   const poller = spawn("nsenter", [`--net=/proc/${gatePid}/ns/net`, process.execPath, "-e", POLLER, target], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,5 +1,5 @@
 // Compares our agent with upstream's as processes beside one API server: from process start to the attempt on the Pod
-// and to a lifted barrier, with the gate beside ours, and the memory held then. Both speak upstream's protocol, so
+// and to a lifted barrier, and the memory held then. Both speak upstream's protocol, so
 // both do the same work. They take turns, so that a busy machine affects both alike. `node bench/agent-start.ts
 // [REPETITIONS] [CPU_LIMIT]`, the limit in millicores, as limits.cpu of a container.
 import { spawn } from "node:child_process";
@@ -9,11 +9,11 @@ import { connect, type NetConnectOpts, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIFTED, socketPath } from "../agent/barrier/gate-socket.ts";
+import { socketPath } from "../agent/barrier/agent-files.ts";
 import { NodeApiClient } from "../agent/testing/node-api-client.ts";
 import { nativeArch } from "../scripts/architectures.ts";
 import { buildAgent } from "../scripts/build-agent.ts";
-import { AGENT, JOBSET } from "../src/api/names.ts";
+import { BARRIER_PATH, BARRIER_PORT_ENV, JOBSET } from "../src/api/names.ts";
 import { asMap } from "../src/json/fields.ts";
 import { lines } from "../src/kube/lines.ts";
 import { agentEnv } from "../test/builders/agent-env.ts";
@@ -51,8 +51,6 @@ interface Contender {
   /** The request, and how a positive answer begins. */
   readonly question: string;
   readonly yes: string;
-  /** The command of a hook that ends when the barrier has lifted. */
-  readonly hook?: string;
   readonly env: (group: Group, port: number) => Readonly<Record<string, string>>;
 }
 
@@ -66,7 +64,7 @@ interface Group {
 interface Start extends Memory {
   /** Milliseconds until the attempt was on the Pod. */
   readonly published: number;
-  /** Milliseconds until the barrier has lifted, by the agent's report or the end of its hook. The JobSet has none. */
+  /** Milliseconds until the agent says that the barrier has lifted. The JobSet has none. */
   readonly answered: number;
   /** Milliseconds until it accepted a connection. Upstream's opens only when its barrier lifts. */
   readonly listening: number;
@@ -82,12 +80,13 @@ const { hostname, port: serverPort } = new URL(cluster.server);
 const CONTENDERS = {
   reprise: {
     program: buildAgent(nativeArch(), folder),
-    address: ({ podUid }) => ({ path: socketPath(podUid) }),
-    question: "",
-    yes: LIFTED,
-    hook: AGENT.gateCommand,
-    env: ({ name, jobSetUid, podUid }) =>
-      agentEnv({ podName: name, podUid, jobSetName: name, jobSetUid, protocol: "jobset" }),
+    address: (_group, port) => ({ port, host: "127.0.0.1" }),
+    question: `GET ${BARRIER_PATH} HTTP/1.1\r\n\r\n`,
+    yes: "HTTP/1.1 200 OK",
+    env: ({ name, jobSetUid, podUid }, port) => ({
+      ...agentEnv({ podName: name, podUid, jobSetName: name, jobSetUid, protocol: "jobset" }),
+      [BARRIER_PORT_ENV]: String(port),
+    }),
   },
   upstream: {
     program: binaries("jobset", "in-place-restart-agent"),
@@ -170,9 +169,9 @@ async function removeCpuGroup(group: string): Promise<void> {
 }
 
 /** Starts a launched agent and measures from now on. */
-async function launch(contender: Contender, group: Group, ...args: readonly string[]) {
+async function launch(contender: Contender, group: Group) {
   const port = await freePort();
-  const command = ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program, ...args];
+  const command = ["--user", "--map-root-user", "--mount", "sh", "-c", LAUNCHER, contender.program];
   const child = spawn("unshare", command, {
     env: {
       PATH: process.env["PATH"],
@@ -194,10 +193,6 @@ async function launch(contender: Contender, group: Group, ...args: readonly stri
     port,
     pid: child.pid ?? 0,
     elapsed: () => performance.now() - began,
-    ended: async () => {
-      await ended;
-      if (child.exitCode !== 0) throw new Error(`${contender.program} ${args} failed with ${child.exitCode}`);
-    },
     stop: async () => {
       child.kill("SIGKILL");
       await ended;
@@ -233,7 +228,6 @@ async function attemptOn({ name }: Group): Promise<void> {
 async function untilAnswered(contender: Contender, group: Group): Promise<Pick<Start, "listening" | "answered">> {
   const agent = await launch(contender, group);
   try {
-    const through = contender.hook === undefined ? undefined : throughGate(contender, group, contender.hook);
     let socket = await connectTo(contender.address(group, agent.port));
     while (socket === undefined) {
       if (agent.elapsed() > START_LIMIT_MS) throw new Error(`${contender.program} does not listen`);
@@ -245,17 +239,10 @@ async function untilAnswered(contender: Contender, group: Group): Promise<Pick<S
     const [answer] = await once(socket, "data");
     socket.destroy();
     if (!String(answer).startsWith(contender.yes)) throw new Error(`${contender.program} answered ${answer}`);
-    await through;
     return { listening, answered: agent.elapsed() };
   } finally {
     await agent.stop();
   }
-}
-
-/** Resolves when the hook has exited with 0. */
-async function throughGate(contender: Contender, group: Group, hook: string): Promise<void> {
-  const gate = await launch(contender, group, hook);
-  await gate.ended();
 }
 
 function connectTo(address: NetConnectOpts): Promise<Socket | undefined> {

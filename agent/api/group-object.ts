@@ -15,7 +15,7 @@ import { RequestError } from "./request-error.ts";
 
 interface ProtocolBinding {
   readonly resource: { readonly group: string; readonly version: string; readonly plural: string };
-  readonly view: (raw: unknown, identity: Identity, consistent: boolean) => GroupView;
+  readonly view: (raw: unknown, identity: Identity) => GroupView;
 }
 
 const BINDINGS: Readonly<Record<Protocol, ProtocolBinding>> = {
@@ -30,13 +30,16 @@ const BINDINGS: Readonly<Record<Protocol, ProtocolBinding>> = {
  */
 const WATCH_SECONDS = { min: 240, max: 300 };
 
+/** On the bookmark that ends the list at the beginning of a watch. */
+const END_OF_LIST_ANNOTATION = "k8s.io/initial-events-end";
+
 /** Less left in shared memory matters to no worker. */
 const LEAST_LEFTOVER_BYTES = 1024 * 1024;
 
 /** A watch that the server has not ended this long after its timeout is dead. */
 const OVERDUE_SECONDS = 15;
 
-/** An event of a watch: it opened, a bookmark arrived, or the object changed. */
+/** An event of a watch: it opened, the list at its beginning is complete, a bookmark arrived, or the object changed. */
 export interface WatchUpdate {
   readonly view?: GroupView;
   readonly resourceVersion?: string;
@@ -56,18 +59,6 @@ export class GroupObject {
     this.#collection = `/apis/${group}/${version}/namespaces/${config.namespace}/${plural}`;
   }
 
-  /** A quorum read: without a resourceVersion the API server answers from etcd, not from its cache. */
-  async read(): Promise<GroupView> {
-    const path = `${this.#collection}/${this.#config.jobSetName}`;
-    try {
-      const object: unknown = JSON.parse(await this.#text({ method: "GET", path }));
-      return this.#binding.view(object, this.#config, true);
-    } catch (error) {
-      if (error instanceof RequestError && error.status === 404) return { kind: "absent" };
-      throw error;
-    }
-  }
-
   /**
    * Whether the API server serves the type of the group's object. Every authenticated client may ask, also one whose
    * rights are gone.
@@ -82,10 +73,9 @@ export class GroupObject {
   }
 
   /**
-   * Every change after `resourceVersion`. Without one the watch starts with the current state of the API server's
-   * cache, which may be old, and continues from there. The object's own resourceVersion is no starting point: after a
-   * restart, the API server has no history back to an object that has not changed for long. Returns when the server
-   * ends the watch.
+   * Every change after `resourceVersion`. Without one, first the current state: the API server lists the object from a
+   * cache that has caught up with etcd, and marks the end of the list with a bookmark. Returns when the server ends the
+   * watch.
    */
   async *watch(resourceVersion: string | undefined, random: number): AsyncGenerator<WatchUpdate, void, undefined> {
     const { min, max } = WATCH_SECONDS;
@@ -96,12 +86,24 @@ export class GroupObject {
       // By name, so that RBAC can be limited to this one object.
       `fieldSelector=${encodeURIComponent(`metadata.name=${this.#config.jobSetName}`)}`,
       `timeoutSeconds=${seconds}`,
-      ...(resourceVersion === undefined ? [] : [`resourceVersion=${encodeURIComponent(resourceVersion)}`]),
+      ...(resourceVersion === undefined
+        ? ["sendInitialEvents=true", "resourceVersionMatch=NotOlderThan"]
+        : [`resourceVersion=${encodeURIComponent(resourceVersion)}`]),
     ];
     const path = `${this.#collection}?${query.join("&")}`;
     const body = await this.#server.open({ method: "GET", path, idleTimeoutMs: (seconds + OVERDUE_SECONDS) * 1000 });
     yield {};
-    for await (const line of lines(body)) yield this.#update(asMap(JSON.parse(line)));
+    let listed = resourceVersion === undefined ? this.#binding.view(undefined, this.#config) : undefined;
+    for await (const line of lines(body)) {
+      const event = asMap(JSON.parse(line));
+      const update = this.#update(event);
+      if (listed === undefined) yield update;
+      else if (!isEndOfList(event)) listed = update.view ?? listed;
+      else {
+        yield { ...update, view: listed };
+        listed = undefined;
+      }
+    }
   }
 
   #update({ type, object }: Readonly<Record<string, unknown>>): WatchUpdate {
@@ -109,8 +111,7 @@ export class GroupObject {
     const resourceVersion = asText(asMap(asMap(object)["metadata"])["resourceVersion"]);
     const version = resourceVersion === undefined ? {} : { resourceVersion };
     if (type === "BOOKMARK") return version;
-    const present = type === "DELETED" ? undefined : object;
-    return { ...version, view: this.#binding.view(present, this.#config, false) };
+    return { ...version, view: this.#binding.view(type === "DELETED" ? undefined : object, this.#config) };
   }
 
   /**
@@ -122,26 +123,13 @@ export class GroupObject {
       [epochAnnotation(this.#config.protocol)]: String(epoch),
       ...(shmLeftoverBytes === undefined ? {} : { [SHM_LEFTOVER_ANNOTATION]: leftoverText(shmLeftoverBytes) }),
     };
-    await this.#patchPod({ annotations });
-  }
-
-  /**
-   * Reads the Pod with an empty patch: agents have no permission to read Pods, since workers may share the service
-   * account.
-   */
-  async ownPod(): Promise<unknown> {
-    return JSON.parse(await this.#patchPod({}));
-  }
-
-  /** Returns the patched Pod. */
-  #patchPod(metadata: Readonly<Record<string, unknown>>): Promise<string> {
     const { namespace, podName, podUid } = this.#config;
-    return this.#text({
+    await this.#text({
       method: "PATCH",
       path: `/api/v1/namespaces/${namespace}/pods/${podName}`,
       body: {
         contentType: "application/merge-patch+json",
-        text: JSON.stringify({ metadata: { ...metadata, uid: podUid } }),
+        text: JSON.stringify({ metadata: { annotations, uid: podUid } }),
       },
     });
   }
@@ -156,6 +144,11 @@ export class GroupObject {
 /** `null` removes the annotation of an earlier start. */
 function leftoverText(bytes: number): string | null {
   return bytes < LEAST_LEFTOVER_BYTES ? null : String(bytes);
+}
+
+function isEndOfList({ type, object }: Readonly<Record<string, unknown>>): boolean {
+  const annotations = asMap(asMap(asMap(object)["metadata"])["annotations"]);
+  return type === "BOOKMARK" && annotations[END_OF_LIST_ANNOTATION] === "true";
 }
 
 function watchError(object: unknown): RequestError {

@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
+import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAuthority } from "../../test/cluster/pki.ts";
 import { eventually } from "../../test/eventually.ts";
@@ -29,10 +31,16 @@ interface Scripted {
 }
 
 async function scripted(answer: RequestListener, ipAddresses = ["127.0.0.1"]): Promise<Scripted> {
-  const pair = authority.issue({ commonName: "server", ipAddresses });
-  const server = createServer(pair, answer).listen(0, "127.0.0.1");
+  const server = createServer(authority.issue({ commonName: "server", ipAddresses }), answer);
   let connections = 0;
   server.on("connection", () => connections++);
+  stops.push(() => server.closeAllConnections());
+  const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+  return { ...(await serving(server)), connections: () => connections, open };
+}
+
+async function serving(server: Server): Promise<Pick<Scripted, "client" | "folder">> {
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
@@ -40,13 +48,10 @@ async function scripted(answer: RequestListener, ipAddresses = ["127.0.0.1"]): P
   writeFileSync(join(folder, "ca.crt"), authority.cert);
   writeFileSync(join(folder, "token"), "first\n");
   stops.push(() => {
-    server.closeAllConnections();
     server.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const client = new HttpClient({ host: "127.0.0.1", port: address.port }, folder);
-  const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
-  return { client, folder, connections: () => connections, open };
+  return { client: new HttpClient({ host: "127.0.0.1", port: address.port }, folder), folder };
 }
 
 async function text(client: HttpClient, request: Partial<ApiRequest> = {}): Promise<string> {
@@ -86,6 +91,33 @@ describe("the agent's HTTP client", () => {
     await eventually(async () => expect([connections(), await open()]).toEqual([2, 1]));
     expect(await text(client)).toBe("quick");
     expect(connections()).toBe(2);
+  });
+
+  it("resumes the TLS session for another connection, but not with another CA", async () => {
+    const resumed: boolean[] = [];
+    const server = createTlsServer(authority.issue({ commonName: "server", ipAddresses: ["127.0.0.1"] }), (socket) => {
+      resumed.push(socket.isSessionReused());
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"));
+    });
+    const { client, folder } = await serving(server);
+    expect([await text(client), await text(client), await text(client)]).toEqual(["ok", "ok", "ok"]);
+    expect(resumed).toEqual([false, true, true]);
+    writeFileSync(join(folder, "ca.crt"), createAuthority("another authority").cert);
+    await expect(text(client)).rejects.toThrow(/SIGNATURE|UNABLE_TO_VERIFY/);
+    expect(resumed.filter((each) => each)).toHaveLength(2);
+  });
+
+  it("ends its open requests when it is closed", async () => {
+    const { client } = await scripted((_request, response) => {
+      response.writeHead(200);
+      response.write("first");
+    });
+    const body = await client.open({ method: "GET", path: "/" });
+    expect(String(Buffer.from((await body.next()).value ?? ""))).toBe("first");
+    const next = body.next();
+    client.close();
+    await expect(next).rejects.toThrow();
   });
 
   it("trusts a rotated CA, and no other", async () => {

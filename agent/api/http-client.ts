@@ -4,7 +4,7 @@
 import { file } from "bun";
 import { type ResponseHead, ResponseReader } from "./http-response.ts";
 import { RequestError } from "./request-error.ts";
-import { type ServerAddress, TlsConnection } from "./tls-connection.ts";
+import { type ServerAddress, TlsConnection, type TlsSession } from "./tls-connection.ts";
 
 export interface ApiRequest {
   readonly method: "GET" | "PATCH";
@@ -20,15 +20,24 @@ export interface ApiClient {
   open(request: ApiRequest): Promise<AsyncGenerator<Uint8Array, void, undefined>>;
 }
 
-/** Responses take milliseconds. A server that takes longer to begin counts as unreachable. */
-const RESPONSE_TIMEOUT_MS = 10_000;
+/** A server that accepts no connection for so long counts as unreachable. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Longer than a busy API server keeps a request in its queues and works on it (`--request-timeout`, 60 s): to give up
+ * earlier would only put the same request at the end of the queue.
+ */
+const RESPONSE_TIMEOUT_MS = 65_000;
 
 export class HttpClient implements ApiClient {
   readonly #server: ServerAddress;
   readonly #folder: string;
   readonly #files = new Map<string, string>();
+  readonly #connections = new Set<TlsConnection>();
   /** The connection to reuse for the next request. */
   #idle: { readonly ca: string; readonly connection: TlsConnection } | undefined;
+  /** Saves the server a signature for the next connection. Only with the CA that has verified the server. */
+  #session: { readonly ca: string; readonly session: TlsSession } | undefined;
 
   constructor(server: ServerAddress, credentialsFolder: string) {
     this.#server = server;
@@ -39,7 +48,7 @@ export class HttpClient implements ApiClient {
     const { idleTimeoutMs = RESPONSE_TIMEOUT_MS } = request;
     const ca = await this.#read("ca.crt");
     const text = write(request, this.#server, await this.#read("token"));
-    const connection = await this.#acquire(ca, Math.min(idleTimeoutMs, RESPONSE_TIMEOUT_MS));
+    const connection = await this.#acquire(ca, Math.min(idleTimeoutMs, CONNECT_TIMEOUT_MS));
     let timeoutMs = Math.min(idleTimeoutMs, RESPONSE_TIMEOUT_MS);
     const response = new ResponseReader(() => connection.receive(timeoutMs));
     const keepIdle = () => {
@@ -48,6 +57,8 @@ export class HttpClient implements ApiClient {
     };
     connection.send(text);
     const head = await closingOnError(connection, () => response.head());
+    const { session } = connection;
+    if (session !== undefined) this.#session = { ca, session };
     timeoutMs = idleTimeoutMs;
     const chunks = bodyOf(connection, response, keepIdle);
     if (head.status < 300) return chunks;
@@ -62,7 +73,16 @@ export class HttpClient implements ApiClient {
     this.#idle = undefined;
     if (idle?.ca === ca && idle.connection.isIdle) return idle.connection;
     idle?.connection.close();
-    return await TlsConnection.open(this.#server, ca, timeoutMs);
+    const session = this.#session?.ca === ca ? this.#session.session : undefined;
+    const connection = await TlsConnection.open(this.#server, ca, timeoutMs, session);
+    for (const each of this.#connections) if (each.isClosed) this.#connections.delete(each);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** Ends every request, as the end of the process does. For agents that share a process. */
+  close(): void {
+    for (const connection of this.#connections) connection.close();
   }
 
   /** A file that vanishes for a moment must not stop an agent whose last token is still valid. */

@@ -11,6 +11,9 @@ export interface ServerAddress {
   readonly port: number;
 }
 
+/** With it, the next connection needs no new signature of the server. */
+export type TlsSession = Uint8Array;
+
 export class TlsConnection {
   readonly #received: Uint8Array[] = [];
   /** Bytes that the kernel has not accepted yet. */
@@ -20,7 +23,12 @@ export class TlsConnection {
   #wake: (() => void) | undefined;
 
   /** Resolves once connected to a server whose certificate the CA signed for this host. */
-  static async open({ host, port }: ServerAddress, ca: string, timeoutMs: number): Promise<TlsConnection> {
+  static async open(
+    { host, port }: ServerAddress,
+    ca: string,
+    timeoutMs: number,
+    session?: TlsSession,
+  ): Promise<TlsConnection> {
     const connection = new TlsConnection();
     const handshake = Promise.withResolvers<void>();
     const connecting = connect<undefined>({
@@ -30,6 +38,7 @@ export class TlsConnection {
       socket: {
         open: (socket) => {
           connection.#socket = socket;
+          if (session !== undefined) socket.setSession(session);
           socket.setKeepAlive(true, KEEP_ALIVE_MS);
         },
         handshake: (_socket, isGood, error) =>
@@ -59,9 +68,18 @@ export class TlsConnection {
     }
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** Open, with no unexpected bytes from the server. */
   get isIdle(): boolean {
     return !this.#closed && this.#received.length === 0;
+  }
+
+  /** Complete once the server has sent data. */
+  get session(): TlsSession | undefined {
+    return this.#socket?.getSession();
   }
 
   send(text: string): void {

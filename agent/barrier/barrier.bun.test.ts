@@ -3,95 +3,111 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { get } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eventually } from "../../test/eventually.ts";
-import { Barrier, removeSocket } from "./barrier.ts";
-import { waitAtGate, waitForLift } from "./gate.ts";
-import { KEEP_WAITING, LIFTED, socketPath } from "./gate-socket.ts";
+import { freePort } from "../../test/free-port.ts";
+import { socketPath } from "./agent-files.ts";
+import { Barrier, type BarrierAddress, removeSocket } from "./barrier.ts";
+import { askAtSocket } from "./probe.ts";
+
+const REQUEST = "GET /barrier HTTP/1.1\r\nHost: pod\r\n\r\n";
 
 const log = { info: vi.fn(), warn: vi.fn() };
-const onGateLost = vi.fn();
 const podUids: string[] = [];
 
-/** Far longer than any test waits for it. */
-const GATE_TIMEOUT_SECONDS = 60;
-
-const lift = (podUid: string) => waitForLift(podUid, GATE_TIMEOUT_SECONDS);
-
 afterEach(() => {
-  vi.useRealTimers();
   vi.clearAllMocks();
   for (const podUid of podUids.splice(0)) rmSync(socketPath(podUid), { force: true });
 });
 
-describe("the barrier", () => {
-  it("holds every gate until it lifts, then releases all of them and every later one", async () => {
-    const { podUid, barrier } = await holding();
-    let released = 0;
-    const early = [1, 2, 3].map(() => lift(podUid).then(() => released++));
-    await acknowledged(podUid, barrier);
-    expect(released).toBe(0);
+describe("the barrier at a port", () => {
+  it.each(["127.0.0.1", "::1"])("keeps the kubelet's request open until it lifts, at %s", async (host) => {
+    const { port, barrier } = await holdingPort();
+    const early = [statusAt(host, port), statusAt(host, port)];
+    await held(port);
+    barrier.lift();
+    expect(await Promise.all(early)).toEqual([200, 200]);
+    expect(await statusAt(host, port)).toBe(200);
+  });
+
+  it("survives requests that end early, and answers the next one", async () => {
+    const { port, barrier } = await holdingPort();
+    for (let i = 0; i < 3; i++) (await held(port)).destroy();
+    barrier.lift();
+    expect(await statusAt("127.0.0.1", port)).toBe(200);
+  });
+
+  it("answers no other request with success", async () => {
+    const { port, barrier } = await holdingPort();
+    barrier.lift();
+    expect(await statusAt("127.0.0.1", port, "/")).toBe(404);
+    expect(await statusAt("127.0.0.1", port, "/barrier/other")).toBe(404);
+    const talker = await connected({ port });
+    talker.write("lifted".repeat(1_000));
+    expect(await textFrom(talker)).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it("waits for the whole first line of a request", async () => {
+    const { port, barrier } = await holdingPort();
+    barrier.lift();
+    const slow = await connected({ port });
+    slow.write(REQUEST.slice(0, 10));
+    await statusAt("127.0.0.1", port);
+    slow.write(REQUEST.slice(10));
+    expect(await textFrom(slow)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("drops the oldest of too many connections, and so never the kubelet's next one", async () => {
+    const { port, barrier } = await holdingPort();
+    const first = await held(port);
+    const closed = new Promise((resolve) => first.once("close", resolve));
+    for (let i = 0; i < 16; i++) await held(port);
+    await closed;
+    const kubelet = statusAt("127.0.0.1", port);
+    await held(port);
+    barrier.lift();
+    expect(await kubelet).toBe(200);
+  });
+
+  it("retries while its port is taken, and says once which setting changes it", async () => {
+    const port = await freePort();
+    const other = createServer().listen(port);
+    await once(other, "listening");
+    const barrier = new Barrier(log);
+    await barrier.listen({ port });
+    await barrier.listen({ port }, log.warn.mock.calls[0]?.[1]?.reason);
+    expect(log.warn.mock.calls.map(([message]) => message)).toEqual([
+      "cannot listen for the startup probe, retrying; see injection.agentPort",
+    ]);
+    other.close();
+    barrier.lift();
+    await eventually(async () => expect(await statusAt("127.0.0.1", port)).toBe(200));
+  });
+});
+
+describe("the barrier at a socket", () => {
+  it("holds every probe until it lifts, then releases all of them and every later one", async () => {
+    const { podUid, barrier } = await holdingSocket();
+    const passed = vi.fn();
+    const early = [1, 2, 3].map(() => askAtSocket(podUid).then(passed));
+    await acknowledged({ path: socketPath(podUid) });
+    expect(passed).not.toHaveBeenCalled();
     barrier.lift();
     await Promise.all(early);
-    await lift(podUid);
-  });
-
-  it("ignores what a gate sends", async () => {
-    const { podUid, barrier } = await holding();
-    const talker = await connected(podUid);
-    talker.write("lifted\n".repeat(10_000));
-    await acknowledged(podUid, barrier);
-    barrier.lift();
-    expect((await textFrom(talker)).replaceAll(KEEP_WAITING, "")).toBe(LIFTED);
-  });
-
-  it("reports a gate that disconnects before the barrier lifts, and not one that disconnects after", async () => {
-    const { podUid, barrier } = await holding();
-    const gate = await connected(podUid);
-    await acknowledged(podUid, barrier);
-    onGateLost.mockClear();
-    gate.destroy();
-    await eventually(() => expect(onGateLost.mock.calls).toEqual([["ended"]]));
-    const next = await connected(podUid);
-    await acknowledged(podUid, barrier);
-    onGateLost.mockClear();
-    barrier.lift();
-    await textFrom(next);
-    // A round trip after the gate is gone: the barrier has handled its disconnect by then.
-    await lift(podUid);
-    expect(onGateLost).not.toHaveBeenCalled();
-  });
-
-  it("reports a gate that never connects", async () => {
-    vi.useFakeTimers();
-    await holding();
-    vi.advanceTimersByTime(59_000);
-    expect(onGateLost).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(1_000);
-    expect(onGateLost.mock.calls).toEqual([["never connected"]]);
-  });
-
-  it("does not miss a gate that connected, or one that is no longer needed", async () => {
-    vi.useFakeTimers();
-    const withGate = await holding();
-    await acknowledged(withGate.podUid, withGate.barrier);
-    const lifted = await holding();
-    lifted.barrier.lift();
-    vi.advanceTimersByTime(60_000);
-    expect(onGateLost).not.toHaveBeenCalled();
+    await askAtSocket(podUid);
   });
 
   it("leaves no socket behind when its agent cleans up", async () => {
-    const { podUid } = await holding();
+    const { podUid } = await holdingSocket();
     await removeSocket(podUid);
     expect(existsSync(socketPath(podUid))).toBe(false);
     await removeSocket(podUid);
   });
 
   it("is open to its own user only", async () => {
-    const { podUid } = await holding();
+    const { podUid } = await holdingSocket();
     expect(statSync(socketPath(podUid)).mode & 0o022).toBe(0);
   });
 
@@ -102,64 +118,37 @@ describe("the barrier", () => {
     const killed = spawnSync(process.execPath, ["-e", listenAndDie]);
     expect(killed.signal).toBe("SIGKILL");
     expect(existsSync(socketPath(podUid))).toBe(true);
-    const { barrier } = await holding(podUid);
+    const { barrier } = await holdingSocket(podUid);
     barrier.lift();
-    await lift(podUid);
+    await askAtSocket(podUid);
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it("retries while its path is taken, and logs it once", async () => {
+  it("retries while its path is taken", async () => {
     const podUid = newPod();
     mkdirSync(socketPath(podUid));
-    const { barrier } = await holding(podUid);
-    expect(log.warn).toHaveBeenCalledTimes(1);
-    // A second attempt before the path is free: the same reason is not logged again.
-    await barrier.listen(podUid, log.warn.mock.calls[0]?.[1]?.reason);
+    const { barrier } = await holdingSocket(podUid);
     expect(log.warn).toHaveBeenCalledTimes(1);
     rmdirSync(socketPath(podUid));
     barrier.lift();
-    await eventually(() => lift(podUid));
+    await eventually(() => askAtSocket(podUid));
   });
 });
 
-describe("the gate", () => {
-  it("waits for an agent that starts late", async () => {
-    const podUid = newPod();
-    const passed = vi.fn();
-    const gate = waitAtGate(podUid).then(passed);
-    const { barrier } = await holding(podUid);
-    await acknowledged(podUid, barrier);
-    expect(passed).not.toHaveBeenCalled();
-    barrier.lift();
-    await gate;
+describe("the probe at a socket", () => {
+  it("fails if there is no agent", async () => {
+    await expect(askAtSocket(newPod())).rejects.toThrow("no agent holds the barrier");
   });
 
-  it("fails if no agent starts", async () => {
-    await expect(waitAtGate(newPod(), 0.1)).rejects.toThrow("no agent holds the barrier");
-  });
-
-  it("fails when the agent ends, and accepts no other message", async () => {
+  it("fails when the agent ends, and accepts no other answer", async () => {
     const podUid = newPod();
-    for (const message of ["", "lifted by another process\n", `${KEEP_WAITING}lifted`]) {
-      const dying = createServer((socket) => socket.end(message)).listen(socketPath(podUid));
+    for (const message of ["", "HTTP/1.1 503 not yet", "HTTP/1.1 2"]) {
+      const dying = createServer((socket) => socket.resume().end(message)).listen(socketPath(podUid));
       await once(dying, "listening");
-      await expect(waitAtGate(podUid)).rejects.toThrow("the agent ended before the barrier lifted");
+      await expect(askAtSocket(podUid)).rejects.toThrow("the agent ended before the barrier lifted");
       dying.close();
       await once(dying, "close");
     }
-  });
-
-  // No fake clock reaches bun's socket timeouts. They are counted in steps of about four seconds.
-  it("fails when the agent is silent for too long, and not while the agent confirms", async () => {
-    const { podUid, barrier } = await holding();
-    let confirmations = 0;
-    const timer = setInterval(() => {
-      barrier.keepWaiting();
-      if (++confirmations === 10) clearInterval(timer);
-    }, 1_000);
-    await expect(waitAtGate(podUid, 8)).rejects.toThrow("no message from the agent for 8 s");
-    // The gate outlived its own timeout for as long as it was confirmed.
-    expect(confirmations).toBe(10);
   });
 });
 
@@ -169,30 +158,51 @@ function newPod(): string {
   return podUid;
 }
 
-async function holding(podUid: string = newPod()) {
-  const barrier = new Barrier({ onGateLost, log });
-  await barrier.listen(podUid);
-  return { podUid, barrier };
+async function holding(address: BarrierAddress): Promise<Barrier> {
+  const barrier = new Barrier(log);
+  await barrier.listen(address);
+  return barrier;
 }
 
-async function connected(podUid: string): Promise<Socket> {
-  const socket = connect(socketPath(podUid));
+async function holdingPort() {
+  const port = await freePort();
+  return { port, barrier: await holding({ port }) };
+}
+
+async function holdingSocket(podUid: string = newPod()) {
+  return { podUid, barrier: await holding({ podUid }) };
+}
+
+async function connected(address: { readonly port: number } | { readonly path: string }): Promise<Socket> {
+  const socket = connect("port" in address ? { ...address, host: "127.0.0.1" } : address);
   socket.on("error", () => {});
   await once(socket, "connect");
   return socket;
 }
 
-/** Resolves when the barrier has accepted this connection, and so every earlier one: it reads them in order. */
-async function acknowledged(podUid: string, barrier: Barrier): Promise<void> {
-  const socket = await connected(podUid);
-  let isConfirmed = false;
-  socket.once("data", () => {
-    isConfirmed = true;
-  });
-  while (!isConfirmed) {
-    barrier.keepWaiting();
-    await setImmediate();
+/** A request that the barrier holds. */
+async function held(port: number): Promise<Socket> {
+  const socket = await connected({ port });
+  socket.write(REQUEST);
+  await acknowledged({ port });
+  return socket;
+}
+
+/** Resolves when the barrier has read what other connections sent before: it answers in order. */
+async function acknowledged(address: { readonly port: number } | { readonly path: string }): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    const socket = await connected(address);
+    socket.write("GET /nothing HTTP/1.1\r\n\r\n");
+    await textFrom(socket);
   }
+}
+
+/** The answer to a request as the kubelet sends it. */
+function statusAt(host: string, port: number, path = "/barrier"): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { "user-agent": "kube-probe/1.36", accept: "*/*", connection: "close" };
+    get({ host, port, path, headers }, (response) => resolve(response.resume().statusCode)).on("error", reject);
+  });
 }
 
 /** Everything that the agent sends on the connection until it closes it. */

@@ -1,99 +1,108 @@
-// The agent's side of the barrier, and the place where it is lifted. The gate (gate.ts), a postStart hook of the same
-// container, ends when the barrier lifts, and the kubelet starts no other container before that. Agent and gate meet at
-// a Unix socket that only processes of the Pod can reach: no port, no volume.
+// The agent's side of the barrier, and the place where it is lifted. The kubelet starts no other container before the
+// startup probe of the agent has succeeded. The agent keeps the probe's request open and answers the moment the barrier
+// lifts. A request that ends early means nothing: the kubelet sends the next one.
 import { file, listen, type Socket } from "bun";
+import { BARRIER_PATH } from "../../src/api/names.ts";
 import { reasonOf } from "../../src/errors.ts";
 import type { Log } from "../log.ts";
-import { KEEP_WAITING, LIFTED, socketPath } from "./gate-socket.ts";
+import { socketPath } from "./agent-files.ts";
 
-/** Delay before another attempt to open the socket. */
+/** Where the kubelet asks: a port of the Pod, or without one the socket of `reprise-agent probe`. */
+export type BarrierAddress = { readonly port: number } | { readonly podUid: string };
+
+export const LIFTED = "HTTP/1.1 200 OK";
+const NO_CONTENT = "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+const NOT_FOUND = "HTTP/1.1 404 Not Found";
+
+/** Delay before another attempt to listen. */
 const LISTEN_RETRY_MS = 500;
 
-/** Time for the gate to read the answer, which takes milliseconds. */
+/** Time for the kubelet to read the answer, which takes milliseconds. */
 const ANSWER_TIMEOUT_SECONDS = 10;
 
-/**
- * A kubelet that dies after it started the agent and before it ran the hook comes back and starts the workers without a
- * gate. While the API server is away, only this timeout notices. No shorter: on an overloaded node the hook runs late,
- * and a restart would add load.
- */
-const GATE_TIMEOUT_MS = 60_000;
+/** The kubelet asks once at a time. More connections are not the kubelet's, and the oldest one is dropped. */
+const MOST_CONNECTIONS = 16;
 
-interface BarrierOptions {
-  /** Nothing holds the workers back: the gate ended before the barrier lifted, or it never connected. */
-  readonly onGateLost: (how: "ended" | "never connected") => void;
-  readonly log: Log;
-}
+/** Longer than the first line of the kubelet's request. */
+const MOST_REQUEST_BYTES = 512;
+
+/** What was received so far, until the first line of the request is complete. */
+type Asking = Socket<string>;
 
 export class Barrier {
-  readonly #waiting = new Set<Socket<undefined>>();
-  readonly #options: BarrierOptions;
+  readonly #log: Log;
+  readonly #open = new Set<Asking>();
+  readonly #waiting = new Set<Asking>();
   #lifted = false;
-  #gateConnected = false;
 
-  constructor(options: BarrierOptions) {
-    this.#options = options;
+  constructor(log: Log) {
+    this.#log = log;
   }
 
-  get isLifted(): boolean {
-    return this.#lifted;
-  }
-
-  /** Retries until it listens: an agent without a barrier must not take its Pod down. */
-  async listen(podUid: string, lastReason = ""): Promise<void> {
-    const { log } = this.#options;
-    const path = socketPath(podUid);
+  /** Retries until it listens: an agent that the kubelet cannot ask must not take its Pod down. */
+  async listen(address: BarrierAddress, lastReason = ""): Promise<void> {
     try {
-      // The previous agent left its socket behind: a restart in place kills processes without cleanup.
-      await removeSocket(podUid);
-      listen<undefined>({
-        unix: path,
-        socket: {
-          open: (socket) => this.#onConnect(socket),
-          // The gate sends nothing, and nothing that it could send matters.
-          data: () => {},
-          close: (socket) => this.#onClose(socket),
-          timeout: (socket) => socket.terminate(),
-          // The gate may disconnect at any time.
-          error: (socket) => socket.terminate(),
-        },
-      });
-      log.info("holding the barrier");
-      setTimeout(() => this.#checkGateConnected(), GATE_TIMEOUT_MS);
+      if ("port" in address) this.#listenAt(address.port);
+      else {
+        // The previous agent left its socket behind: a restart in place kills processes without cleanup.
+        await removeSocket(address.podUid);
+        listen({ unix: socketPath(address.podUid), socket: this.#handlers });
+      }
+      this.#log.info("holding the barrier");
     } catch (error) {
       const reason = reasonOf(error);
-      if (reason !== lastReason) log.warn("cannot listen for the gate", { reason });
-      setTimeout(() => void this.listen(podUid, reason), LISTEN_RETRY_MS);
+      if (reason !== lastReason)
+        this.#log.warn("cannot listen for the startup probe, retrying; see injection.agentPort", { reason });
+      setTimeout(() => void this.listen(address, reason), LISTEN_RETRY_MS);
     }
-  }
-
-  /** Restarts the gate's timeout. */
-  keepWaiting(): void {
-    for (const socket of this.#waiting) socket.write(KEEP_WAITING);
   }
 
   lift(): void {
     this.#lifted = true;
-    for (const socket of this.#waiting) releaseGate(socket);
+    for (const socket of this.#waiting) answer(socket, LIFTED);
+    this.#waiting.clear();
   }
 
-  #onConnect(socket: Socket<undefined>): void {
-    this.#gateConnected = true;
-    if (this.#lifted) {
-      releaseGate(socket);
-      return;
+  /** On every address of the Pod. Where the kernel has no IPv6, on IPv4 only. */
+  #listenAt(port: number): void {
+    try {
+      listen({ hostname: "::", port, socket: this.#handlers });
+    } catch {
+      listen({ hostname: "0.0.0.0", port, socket: this.#handlers });
     }
-    // A gate is silent, and bun closes silent connections after two minutes.
+  }
+
+  get #handlers() {
+    return {
+      open: (socket: Asking) => this.#onOpen(socket),
+      data: (socket: Asking, piece: Uint8Array) => this.#onData(socket, piece),
+      close: (socket: Asking) => {
+        this.#open.delete(socket);
+        this.#waiting.delete(socket);
+      },
+      timeout: (socket: Asking) => socket.terminate(),
+      // The kubelet may disconnect at any time.
+      error: (socket: Asking) => socket.terminate(),
+    };
+  }
+
+  #onOpen(socket: Asking): void {
+    socket.data = "";
+    // A waiting request is silent, and bun closes silent connections after two minutes.
     socket.timeout(0);
-    this.#waiting.add(socket);
+    this.#open.add(socket);
+    const [oldest] = this.#open;
+    if (this.#open.size > MOST_CONNECTIONS) oldest?.terminate();
   }
 
-  #onClose(socket: Socket<undefined>): void {
-    if (this.#waiting.delete(socket) && !this.#lifted) this.#options.onGateLost("ended");
-  }
-
-  #checkGateConnected(): void {
-    if (!this.#gateConnected && !this.#lifted) this.#options.onGateLost("never connected");
+  #onData(socket: Asking, piece: Uint8Array): void {
+    if (this.#waiting.has(socket)) return;
+    socket.data += Buffer.from(piece).toString("latin1");
+    const end = socket.data.indexOf("\r\n");
+    if (end === -1 && socket.data.length < MOST_REQUEST_BYTES) return;
+    if (!socket.data.startsWith(`GET ${BARRIER_PATH} `)) answer(socket, NOT_FOUND);
+    else if (this.#lifted) answer(socket, LIFTED);
+    else this.#waiting.add(socket);
   }
 }
 
@@ -104,7 +113,7 @@ export async function removeSocket(podUid: string): Promise<void> {
     .catch(() => {});
 }
 
-function releaseGate(socket: Socket<undefined>): void {
+function answer(socket: Asking, status: string): void {
   socket.timeout(ANSWER_TIMEOUT_SECONDS);
-  socket.end(LIFTED);
+  socket.end(`${status}${NO_CONTENT}`);
 }

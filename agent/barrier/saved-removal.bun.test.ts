@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { savedRemovalPath } from "./gate-socket.ts";
+import { savedRemovalPath } from "./agent-files.ts";
 import { SavedRemoval } from "./saved-removal.ts";
 
 const log = { info: vi.fn(), warn: vi.fn() };

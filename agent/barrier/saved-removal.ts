@@ -5,7 +5,7 @@ import { reasonOf } from "../../src/errors.ts";
 import type { Removal } from "../decide-removed.ts";
 import type { Log } from "../log.ts";
 import { wholeNumber } from "../whole-number.ts";
-import { savedRemovalPath } from "./gate-socket.ts";
+import { savedRemovalPath } from "./agent-files.ts";
 
 /** Longer than two times in seconds. */
 const MAX_BYTES = 32;

@@ -1,7 +1,7 @@
 // Removes what the workers of an earlier run left in a folder of shared memory. Only regular files: those take memory.
 // What belongs to another user stays, and is measured.
 import type { Stats } from "node:fs";
-import { AGENT_FILE_PREFIX } from "../barrier/gate-socket.ts";
+import { AGENT_FILE_PREFIX } from "../barrier/agent-files.ts";
 
 export interface Cleared {
   readonly files: number;

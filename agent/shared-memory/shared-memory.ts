@@ -3,7 +3,7 @@
 // meanwhile.
 import { file, write } from "bun";
 import { reasonOf } from "../../src/errors.ts";
-import { savedEpochPath, savedRemovalPath, seenPath } from "../barrier/gate-socket.ts";
+import { savedRemovalPath, seenPath } from "../barrier/agent-files.ts";
 import type { Log } from "../log.ts";
 import { clearFolder } from "./clear-folder.ts";
 
@@ -52,7 +52,7 @@ const BYTES_PER_ENTRY = 20;
  * memory in every Pod. Where a folder has another size than tmpfs gives it, it is listed.
  */
 async function isClear(folder: string, podUid: string): Promise<boolean> {
-  const own = [seenPath(folder, podUid), savedEpochPath(podUid), savedRemovalPath(podUid)];
+  const own = [seenPath(folder, podUid), savedRemovalPath(podUid)];
   const inFolder = own.filter((path) => path.startsWith(`${folder}/`)).map((path) => file(path).exists());
   const entries = 2 + (await Promise.all(inFolder)).filter((exists) => exists).length;
   return file(folder).size === entries * BYTES_PER_ENTRY;

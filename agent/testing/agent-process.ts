@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { connect } from "node:net";
+import { get } from "node:http";
 import { createInterface } from "node:readline";
-import { AGENT_ENV } from "../../src/api/names.ts";
-import { KEEP_WAITING, LIFTED, savedEpochPath, savedRemovalPath, socketPath } from "../barrier/gate-socket.ts";
+import { AGENT_ENV, BARRIER_PATH } from "../../src/api/names.ts";
+import { savedRemovalPath, socketPath } from "../barrier/agent-files.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -58,21 +58,18 @@ export class AgentProcess implements AsyncDisposable {
     this.signal("SIGKILL");
     await this.#ended;
     // In a Pod these are deleted with the Pod.
-    for (const path of [socketPath, savedEpochPath, savedRemovalPath]) rmSync(path(this.#podUid), { force: true });
+    for (const path of [socketPath, savedRemovalPath]) rmSync(path(this.#podUid), { force: true });
   }
 }
 
-/** Waits as the gate does. Resolves when the barrier lifts; rejects when no agent holds it or the agent ends first. */
+/** Asks as the startup probe does. Resolves when the barrier lifts; rejects when no agent holds it or it ends first. */
 export function waitAtBarrier(podUid: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect(socketPath(podUid));
-    let received = "";
-    socket.on("data", (chunk) => {
-      received = `${received}${chunk}`.replaceAll(KEEP_WAITING, "");
-      if (received === LIFTED) resolve();
-      else if (received !== "") reject(new Error(received));
+    const request = get({ socketPath: socketPath(podUid), path: BARRIER_PATH }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) resolve();
+      else reject(new Error(`the agent answered ${response.statusCode}`));
     });
-    socket.on("error", reject);
-    socket.on("close", () => reject(new Error("the agent ended the connection")));
+    request.on("error", reject);
   });
 }

@@ -33,6 +33,13 @@ const WORKERS = {
 } as const;
 export type Workers = keyof typeof WORKERS;
 
+const EVENLY = {
+  maxSkew: 1,
+  topologyKey: "kubernetes.io/hostname",
+  whenUnsatisfiable: "DoNotSchedule",
+  labelSelector: { matchLabels: { [JOBSET.nameKey]: "train" } },
+};
+
 export function namespaceOf(contender: Contender): object {
   const labels = contender === "reprise" ? { [LABEL.injection]: "enabled" } : {};
   return { apiVersion: "v1", kind: "Namespace", metadata: { name: contender, labels } };
@@ -42,13 +49,15 @@ interface Placement {
   readonly name?: string;
   /** Without a scheduler. */
   readonly nodeName?: string;
+  /** Evenly over all nodes. */
+  readonly spread?: boolean;
 }
 
 export function jobSetOf(
   contender: Contender,
   pods: number,
   workers: Workers,
-  { name = "train", ...node }: Placement = {},
+  { name = "train", spread = false, ...node }: Placement = {},
 ): object {
   const inPlace = contender === "upstream";
   const worker = { name: WORKER, image: "local/busybox:1", command: WORKERS[workers] };
@@ -56,6 +65,7 @@ export function jobSetOf(
     spec: {
       ...node,
       restartPolicy: "Never",
+      ...(spread ? { topologySpreadConstraints: [EVENLY] } : {}),
       ...(inPlace ? { initContainers: [upstreamAgent()] } : {}),
       containers: [inPlace ? { ...worker, restartPolicy: "Never", restartPolicyRules: ON_FAILURE } : worker],
     },

@@ -3,7 +3,6 @@
 import { GroupObject } from "../../agent/api/group-object.ts";
 import { type ApiClient, HttpClient } from "../../agent/api/http-client.ts";
 import { RequestError } from "../../agent/api/request-error.ts";
-import { Watchdog } from "../../agent/barrier/watchdog.ts";
 import { readConfig } from "../../agent/config.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
 import type { Log } from "../../agent/log.ts";
@@ -20,9 +19,14 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     CREDENTIALS_FOLDER: credentialsFolder,
   });
   let isAlive = true;
+  const client = new HttpClient(config.server, credentialsFolder);
+  const kill = (): void => {
+    isAlive = false;
+    client.close();
+  };
   const end = (): never => {
     if (isAlive) events.exited(config.restartExitCode);
-    isAlive = false;
+    kill();
     throw new Error("the agent has ended");
   };
   /** What a dead agent awaits never comes, so its loops stand still and are garbage-collected. */
@@ -31,7 +35,7 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     const result = await step();
     return isAlive ? result : await new Promise<never>(() => {});
   };
-  const group = new GroupObject(counted(new HttpClient(config.server, credentialsFolder), traffic), config);
+  const group = new GroupObject(counted(client, traffic), config);
   const clocks = { now: () => performance.now(), random: Math.random };
   const sleep = (ms: number) => whileAlive(() => new Promise<void>((resolve) => setTimeout(resolve, ms)));
   const removal = new RemovalCheck(
@@ -43,16 +47,13 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     },
     SILENT,
   );
-  let isLifted = false;
   const effects: Effects = {
-    read: () => whileAlive(() => group.read()),
     watch: (resourceVersion, random) => group.watch(resourceVersion, random),
     async publish(epoch) {
       await whileAlive(() => group.publish(epoch));
       events.published();
     },
     lift() {
-      isLifted = true;
       events.lifted();
     },
     restart: end,
@@ -60,28 +61,10 @@ export const startAgent: StartAgent = ({ env, server, credentialsFolder }, event
     sleep,
     ...clocks,
   };
-  const follower = new Follower(config, effects, SILENT);
-  const barrier = {
-    get isLifted() {
-      return isLifted;
-    },
-    keepWaiting() {},
-  };
-  const watchdog = new Watchdog(barrier, Date.now(), {
-    ownPod: () => whileAlive(() => group.ownPod()),
-    hasLostGroup: () => follower.hasLostGroup,
-    groupGone: () => follower.groupGone(),
-    giveUp: async () => end(),
-    sleep,
-    random: Math.random,
+  new Follower(config, effects, SILENT).run().catch((error: unknown) => {
+    if (isAlive) throw error;
   });
-  void follower.run();
-  watchdog.run().catch(() => {});
-  return {
-    kill() {
-      isAlive = false;
-    },
-  };
+  return { kill };
 };
 
 /** Counts what the agent sends, and what its watches receive. */

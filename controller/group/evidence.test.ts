@@ -28,6 +28,18 @@ describe("the end of a container run", () => {
     expect(scene.pod(A, { phase: "Running", containers }).settle().epochs).toBe(epochs);
   });
 
+  it("ends the epoch also if its agent was reported at the barrier before it took the epoch", () => {
+    const scene = runningScene().fails(A, "a").settle();
+    const common = { restartCount: 1, started: false, ready: false };
+    const containers: Pod["containers"] = [
+      { ...common, name: "main", init: false, state: { kind: "waiting", reason: "PodInitializing" } },
+      { ...common, name: AGENT.container, init: true, containerID: `${A}:agent`, state: { kind: "running" } },
+    ];
+    scene.pod(A, { containers }).settle().at(2, A, B).settle().runs("b", A, B).settle();
+    expect(scene.epochs).toBe("1/2");
+    expect(scene.fails(A, "b").settle().epochs).toBe("2/2");
+  });
+
   it("proves nothing to a restarted controller that has not seen the run before", () => {
     const scene = runningScene().fails(A, "a").settle().at(2, A, B).settle().at(3, A).settle().at(3, B);
     scene.restartController().settle();

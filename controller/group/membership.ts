@@ -69,21 +69,26 @@ export function runsOf(pod: Pod, before: ReadonlyMap<string, Run>, tick: number)
 
 /**
  * Lower bound of the Pod's restarts in place when it took its epoch. An agent takes one epoch per run and never
- * restarts alone, so every further epoch is one more restart. A waiting agent is not reported as running, so one that
- * is reported as running has taken an epoch. Unknown for a Pod that already had an epoch when first seen, until it
- * reports a new start, and for a Pod whose epoch is not the next one: the status was lost, or the epoch is foreign.
+ * restarts alone, so every further epoch is one more restart. Unknown for a Pod that already had an epoch when first
+ * seen, until it reports a new start, and for a Pod whose epoch is not the next one: the status was lost, or the epoch
+ * is foreign.
  */
 export function restartsOf(pod: Pod, before: Member | undefined): number | undefined {
-  const agent = agentOf(pod);
-  const reported = agent?.state.kind === "running" ? agent.restartCount : 0;
+  const reported = restartsAtLift(pod);
   if (before === undefined) return pod.epoch.kind === "absent" ? reported : undefined;
   if (before.restarts === undefined) {
-    const isNew = reported > (agentOf(before.pod)?.restartCount ?? 0);
+    const isNew = reported > restartsAtLift(before.pod);
     return isNew && pod.containers.every(({ state }) => state.kind !== "terminated") ? reported : undefined;
   }
   const [epoch, last] = [epochOf({ pod }), epochOf(before)];
   const steps = epoch === undefined || last === undefined ? 0 : epoch - last;
   return steps === 0 || steps === 1 ? Math.max(before.restarts + steps, reported) : undefined;
+}
+
+/** An agent whose startup probe has succeeded has taken its epoch. One that still waits may not have. */
+function restartsAtLift(pod: Pod): number {
+  const agent = agentOf(pod);
+  return agent?.state.kind === "running" && agent.started ? agent.restartCount : 0;
 }
 
 /**

@@ -238,7 +238,8 @@ export class Scene {
     const main = { name: "main", init: false, containerID: run, restartCount: 0, started: isUp, ready: isUp, state };
     const logger = { ...main, name: "logger", containerID: `${run}-logger` };
     const restartCount = this.#restarts.get(slot) ?? 0;
-    const agent = { ...main, name: AGENT.container, init: true, restartCount, state: { kind: "running" } } as const;
+    const passed = { started: true, state: { kind: "running" } } as const;
+    const agent = { ...main, ...passed, name: AGENT.container, init: true, restartCount };
     const conditions = isUp ? [READY] : [];
     return this.pod(slot, { phase: "Running", conditions, containers: [main, logger, agent] });
   }

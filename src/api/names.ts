@@ -86,8 +86,8 @@ export const AGENT = {
   sharedMemoryMountPath: "/var/run/reprise.dev/shm",
   /** Path of the agent in the image. */
   binary: "/usr/local/bin/reprise-agent",
-  /** `<binary> gate` is the postStart hook. It ends when the barrier lifts. */
-  gateCommand: "gate",
+  /** `<binary> probe` is the startup probe of a Pod in which the agent has no port. It ends when the barrier lifts. */
+  probeCommand: "probe",
 } as const;
 
 /** Environment variables of the agent, set by injection. */
@@ -101,16 +101,21 @@ export const AGENT_ENV = {
   restartExitCode: "RESTART_EXIT_CODE",
   /** "epoch" | "jobset". */
   protocol: "PROTOCOL",
+  /** The number of Pods of the group, when it was injected. */
+  groupSize: "GROUP_SIZE",
 } as const;
+
+/** The port of the agent's startup probe. Without it, `<binary> probe` asks. */
+export const BARRIER_PORT_ENV = "BARRIER_PORT";
+
+/** What the startup probe asks for: success when the barrier has lifted. */
+export const BARRIER_PATH = "/barrier";
 
 /** Folders in shared memory that the agent clears, separated by colons. Without it, the agent clears none. */
 export const SHARED_MEMORY_ENV = "SHARED_MEMORY";
 
 /** Shared memory as every container sees it. */
 export const SHARED_MEMORY_FOLDER = "/dev/shm";
-
-/** In every worker: the epoch (with JobSet's own protocol, the attempt) in which it was started. */
-export const EPOCH_ENV = "REPRISE_EPOCH";
 
 /** The largest int32: "no limit" in Job fields. */
 export const MAX_INT32 = 2_147_483_647;

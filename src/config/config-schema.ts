@@ -96,12 +96,12 @@ function agentResources() {
       "100m",
       "CPU request and limit of the agent in a Guaranteed Pod, which needs both. The start of the agent is part " +
         "of every recovery. Until its epoch is published it takes 16 ms without a limit, 14 ms with 200m and " +
-        "11 ms with 100m; until its gate has ended 19, 36 and 90 ms (bench/agent-start.ts).",
+        "11 ms with 100m (bench/agent-start.ts).",
     ),
     memory: quantity(
       "64Mi",
-      "Memory request and limit of the agent. It uses 22 to 25 MiB. Its gate, which runs while the barrier is " +
-        "down, mostly shares these pages. The rest is for one small object and TLS buffers.",
+      "Memory request and limit of the agent. It uses 22 to 25 MiB. Where its startup probe is a process, that " +
+        "one mostly shares these pages. The rest is for one small object and TLS buffers.",
     ),
   });
   const schema = z.union([z.literal("none"), amounts]).prefault({});
@@ -167,6 +167,17 @@ const injection = z
         unset: "derived",
       }),
     agentResources: agentResources(),
+    agentPort: z
+      .union([z.literal("none"), z.int().min(1).max(65_535)])
+      .default(24_670)
+      .register(settingTexts, {
+        expected: "none, or a whole number from 1 to 65535",
+        description:
+          "Port of the agent, where the kubelet's startup probe asks whether the barrier has lifted. The default is " +
+          "assigned to no program. With `none`, with hostNetwork, and in a Pod that declares the same port, the " +
+          "probe is a process of the agent instead, which takes about 20 MiB while a Pod waits.",
+        example: "24670",
+      }),
     restartExitCode: z
       .int()
       .min(1)

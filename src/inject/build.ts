@@ -12,10 +12,10 @@ import { DEFAULT_CONTAINER } from "./parts/pod.ts";
 import { containersToRetry } from "./parts/retries.ts";
 import { tokenVolume } from "./parts/token.ts";
 import { nodeLossTolerations } from "./parts/tolerations.ts";
-import { epochVariable } from "./parts/workers.ts";
 
-export function additionsBuilder(context: AgentContext): (participant: Participant) => Additions {
-  const { inputs, settings, protocol } = context;
+/** `groupSize` is the number of Pods of all participants. */
+export function additionsBuilder(context: AgentContext, groupSize: number): (participant: Participant) => Additions {
+  const { inputs, settings } = context;
   const agents = new Map<string, JsonObject>();
   const consent = inputs.safeToForcefullyDelete;
   const consented = consent === undefined ? {} : { [ANNOTATION.safeToForcefullyDelete]: consent };
@@ -23,7 +23,6 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
     jobFields: newJobFields(),
     tokenVolume: tokenVolume(),
     labels: { [LABEL.injected]: "true" },
-    epochVariable: epochVariable(protocol),
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds),
   };
 
@@ -32,7 +31,7 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
     const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
     const facts = agentFacts(template, containers, context);
     const key = JSON.stringify(facts);
-    const agent = agents.get(key) ?? buildAgent(facts, context);
+    const agent = agents.get(key) ?? buildAgent(facts, { ...context, groupSize });
     agents.set(key, agent);
     return {
       agent: rebuildAgent(findAgent(template.podSpec), agent),
@@ -46,7 +45,6 @@ export function additionsBuilder(context: AgentContext): (participant: Participa
       },
       workers: {
         rules: workerRestartRules(inputs.policy, jobFailureRules(template.job), workers),
-        epochVariable: shared.epochVariable,
         logsAsMessage: names,
       },
       retried: containersToRetry(template.podSpec, names),

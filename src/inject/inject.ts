@@ -2,12 +2,13 @@
 // same request always gives the same answer, the input is never mutated, and no input makes it throw.
 import { annotationPath, type Finding, type InjectionOutcome, type SkipReason } from "../api/admission.ts";
 import { isJobSet } from "../api/jobset.ts";
-import { ANNOTATION, LABEL } from "../api/names.ts";
+import { ANNOTATION, LABEL, MAX_INT32 } from "../api/names.ts";
 import type { NamespaceLookup } from "../api/namespace.ts";
 import { protocolOf } from "../api/protocol.ts";
 import { quoted } from "../json/brief.ts";
 import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, withObject } from "../json/edit.ts";
-import type { JsonObject } from "../json/types.ts";
+import { asCount, asMap } from "../json/fields.ts";
+import type { Json, JsonObject } from "../json/types.ts";
 import { failJobSetRule } from "../policy/compile.ts";
 import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
@@ -18,7 +19,7 @@ import { leftOutWarnings, recordedLeftOut, refusals } from "./left-out.ts";
 import { lossWarnings } from "./losses.ts";
 import { Overwrites } from "./overwrites.ts";
 import { findUpstreamAgent } from "./own-agent.ts";
-import { checkWholeGroup, findParticipants, type Outsider } from "./participation.ts";
+import { checkWholeGroup, findParticipants, type Outsider, type Participant } from "./participation.ts";
 import { type AgentContext, findAgent } from "./parts/agent.ts";
 import { checkRuleName, withFailJobSetRule } from "./parts/failure-policy.ts";
 import type { InjectionSettings } from "./settings.ts";
@@ -120,7 +121,7 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   }
 
   const overwrites = new Overwrites();
-  const build = additionsBuilder(context);
+  const build = additionsBuilder(context, groupSizeOf(jobs, participants));
   const additions = new Map(participants.map((each) => [each.index, build(each)]));
   const templates = withTemplates(spec, additions, overwrites);
   const targets = participants.length === jobs.length ? [] : participants.map(({ template }) => template.name);
@@ -147,6 +148,16 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
       ...(budget === undefined ? [] : lossWarnings(spec, participants, budget.budget)),
     ],
   };
+}
+
+/** The number of Pods. Agents of a large group spread their requests. */
+function groupSizeOf(replicatedJobs: readonly Json[], participants: readonly Participant[]): number {
+  const pods = participants.map(({ index, template: { job } }) => {
+    const { replicas } = asMap(replicatedJobs[index]);
+    return (asCount(replicas) ?? 1) * (asCount(job["parallelism"]) ?? 1);
+  });
+  const sum = pods.reduce((all, some) => all + some, 0);
+  return Math.min(Math.max(1, sum), MAX_INT32);
 }
 
 /** An agent of reprise in a Pod that is left out would wait for a group that does not include it. */

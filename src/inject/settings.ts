@@ -11,6 +11,8 @@ export interface InjectionSettings {
   readonly imagePullSecrets: readonly string[];
   /** `none`: agents get no resources, unless annotations of the JobSet set them. */
   readonly agentResources: "none" | { readonly cpu: string; readonly guaranteedCpu: string; readonly memory: string };
+  /** The port of the agent's startup probe. `none`: a process of the agent asks instead. */
+  readonly agentPort: number | "none";
   /** The restart budget of JobSets whose budget neither they nor their Namespace set. Undefined: derived. */
   readonly defaultMaxRestarts?: number | undefined;
   /** Exit code with which an agent requests the restart of its Pod. */

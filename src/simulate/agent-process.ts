@@ -1,4 +1,4 @@
-// One process of an agent: the real decisions of agent/decide.ts, with requests and a watch that take virtual time.
+// One process of an agent: the real decisions of agent/decide.ts, with a watch and a write that take virtual time.
 import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRestart } from "../../agent/decide.ts";
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
@@ -8,9 +8,6 @@ interface AgentHost {
   readonly jobSetName: string;
   readonly jobSetUid: string;
   readonly replicatedJob: string;
-  /** The epoch that the Pod's last agent kept. */
-  readonly kept: number | undefined;
-  keep(epoch: number): void;
   /** Writes the epoch to the Pod. Runs at the server. False when there is no such Pod. */
   publish(epoch: number): boolean;
   lifted(epoch: number): void;
@@ -22,16 +19,17 @@ export class AgentProcess {
   readonly #host: AgentHost;
   #state: AgentState;
   #alive = true;
-  /** The real agent also has at most one request in flight. */
+  /** An epoch is being published. */
   #busy = false;
-  #latest: unknown;
+  /** What the watch has shown, once its list has arrived. */
+  #latest: { readonly object: unknown } | undefined;
   #stopWatch: () => void = () => {};
 
   constructor(world: World, host: AgentHost) {
     this.#world = world;
     this.#host = host;
-    this.#state = newAgent({ jobSetUid: host.jobSetUid, replicatedJob: host.replicatedJob }, host.kept);
-    this.#read();
+    this.#state = newAgent({ jobSetUid: host.jobSetUid, replicatedJob: host.replicatedJob });
+    this.#watch();
   }
 
   /** The process ends and does nothing more. */
@@ -40,48 +38,47 @@ export class AgentProcess {
     this.#stopWatch();
   }
 
-  #read(): void {
-    this.#busy = true;
+  /** A consistent list, and then every change. */
+  #watch(): void {
     const { api } = this.#world;
     api.request(
       () => ({ object: api.get("object", this.#host.jobSetName) }),
       (answer) => {
         if (!this.#alive) return;
-        this.#busy = false;
-        if (typeof answer === "string") {
-          this.#world.after(50, 500, () => this.#alive && this.#read());
-          return;
+        if (typeof answer === "string") this.#world.after(50, 500, () => this.#alive && this.#watch());
+        else {
+          this.#stopWatch = api.watch("object", (change) => this.#seen(change));
+          this.#see(answer.object);
         }
-        this.#stopWatch();
-        this.#latest = answer.object;
-        this.#settle(answer.object, true);
-        if (this.#alive) this.#stopWatch = api.watch("object", (change) => this.#seen(change));
       },
     );
   }
 
   #seen(change: Change<"object">): void {
-    this.#latest = change.type === "deleted" ? undefined : change.value;
-    if (!this.#busy) this.#settle(this.#latest, false);
+    this.#see(change.type === "deleted" ? undefined : change.value);
   }
 
-  #settle(raw: unknown, consistent: boolean): void {
-    const action = decide(this.#state, viewInPlaceRestart(raw, this.#state, consistent));
+  #see(object: unknown): void {
+    this.#latest = { object };
+    if (!this.#busy) this.#act();
+  }
+
+  /** Performs every action that the last view calls for. */
+  #act(): void {
+    if (this.#latest === undefined) return;
+    const action = decide(this.#state, viewInPlaceRestart(this.#latest.object, this.#state));
     switch (action.kind) {
       case "wait":
         return;
-      case "read":
-        this.#read();
-        return;
       case "take":
-        this.#done(action, raw, consistent);
+        this.#done(action);
         return;
       case "publish":
-        this.#publish(action, raw, consistent);
+        this.#publish(action);
         return;
       case "lift":
         this.#world.tell(this.#host.pod, `barrier lifted at epoch ${this.#state.epoch}`);
-        this.#done(action, raw, consistent);
+        this.#done(action);
         this.#host.lifted(this.#state.epoch ?? 0);
         return;
       case "restart":
@@ -92,25 +89,26 @@ export class AgentProcess {
     }
   }
 
-  #publish(action: Action & { kind: "publish" }, raw: unknown, consistent: boolean): void {
+  #publish(action: Action & { kind: "publish" }): void {
     this.#busy = true;
-    this.#host.keep(action.epoch);
     this.#world.api.request(
       () => (this.#host.publish(action.epoch) ? "published" : "not-found"),
       (answer) => {
         if (!this.#alive) return;
-        this.#busy = false;
         if (answer === "published") {
-          this.#done(action, raw, consistent);
-          // Act on what was seen during the request.
-          if (this.#alive && this.#latest !== raw) this.#settle(this.#latest, false);
-        } else this.#world.after(50, 500, () => this.#alive && !this.#busy && this.#settle(this.#latest, false));
+          this.#busy = false;
+          this.#done(action);
+        } else
+          this.#world.after(50, 500, () => {
+            this.#busy = false;
+            if (this.#alive) this.#act();
+          });
       },
     );
   }
 
-  #done(action: Action, raw: unknown, consistent: boolean): void {
+  #done(action: Action): void {
     this.#state = advance(this.#state, action);
-    this.#settle(raw, consistent);
+    this.#act();
   }
 }

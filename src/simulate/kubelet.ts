@@ -1,7 +1,4 @@
 // One Pod as its kubelet runs it: restart rules, and the relist that notices exits late.
-
-import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
-import { RECHECK_MS } from "../../agent/barrier/watchdog.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { nodeTime } from "./node-clock.ts";
@@ -11,6 +8,9 @@ import type { World } from "./world.ts";
 
 /** The kubelet checks for exited containers once a second. */
 const RELIST_MS = 1_000;
+
+/** From the lifted barrier to the worker: a startup probe and a relist, up to 1 s each, and the container's start. */
+const WORKER_START_MS = [100, 2_900] as const;
 
 /** terminationGracePeriodSeconds of every Pod. */
 export const GRACE_MS = 10_000;
@@ -37,14 +37,8 @@ export class PodOnNode {
   readonly #node: Pod["node"];
   #incarnation = 0;
   #restarts = 0;
-  /** The kubelet waits for the gate, and neither reports nor ends containers meanwhile. */
-  #atBarrier = false;
   /** The epoch for which the barrier was lifted in this run: the worker runs, or is about to. */
   #lifted: number | undefined;
-  /** The epoch in the sandbox's shared memory, which survives a restart in place. */
-  #kept: number | undefined;
-  /** Runs when the gate ends. */
-  #afterGate: (() => void) | undefined;
   /** A restart of all containers or the termination of the Pod is in progress. */
   #changing = false;
   #gone = false;
@@ -102,6 +96,8 @@ export class PodOnNode {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
     this.#fail();
+    const reached = this.#world.api.get("pod", this.#uid)?.epoch;
+    if (reached?.kind === "present") this.#failIn(reached.epoch);
     if (this.#lifted !== undefined) this.#noteFailure(this.#lifted);
     this.#stopAgent();
     this.#atRelist(() => this.#restartAll());
@@ -111,16 +107,6 @@ export class PodOnNode {
   terminate(workerLost: () => void, ended: Ended): void {
     if (this.#gone) return;
     this.#changing = true;
-    if (!this.#atBarrier) {
-      this.#end(workerLost, ended);
-      return;
-    }
-    this.#afterGate = () => this.#end(workerLost, ended);
-    // The agent leaves the gate at the latest when it notices that its Pod is deleted.
-    this.#world.after(RECHECK_MS.first / 2, RECHECK_MS.max, () => this.#stopAgent());
-  }
-
-  #end(workerLost: () => void, ended: Ended): void {
     const { judge, random, schedule } = this.#world;
     const saveMs = this.#worker === undefined ? 0 : random.between(...SAVE_MS);
     judge.saveBegan(this.#uid, this.#world.visibleAt);
@@ -155,68 +141,40 @@ export class PodOnNode {
     this.#changing = false;
     this.#exit = undefined;
     this.#incarnation += 1;
-    this.#atBarrier = true;
     this.#lifted = undefined;
     const { api } = this.#world;
+    const incarnation = this.#incarnation;
     this.#agent = new AgentProcess(this.#world, {
       pod: this.#name,
       jobSetName: this.#jobSet.name,
       jobSetUid: this.#jobSet.uid,
       replicatedJob: this.#stage,
-      kept: this.#kept,
-      keep: (epoch) => {
-        this.#kept = epoch;
-      },
       publish: (epoch) => {
         const pod = api.get("pod", this.#uid);
         if (pod === undefined) return false;
         this.#world.tell(this.#name, `agent takes epoch ${epoch}`);
         this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, epoch);
+        // The agent was killed while its request was on the way.
+        if (this.#agent === undefined || incarnation !== this.#incarnation) this.#failIn(epoch);
         api.set("pod", this.#uid, { ...pod, epoch: { kind: "present", epoch }, resourceVersion: api.nextVersion() });
         return true;
       },
       lifted: (epoch) => {
-        this.#kept = undefined;
         this.#lifted = epoch;
-        this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
         this.#startWorker(epoch, this.#incarnation);
-        this.#leaveBarrier();
       },
       exited: () => {
         this.#stopAgent();
         this.#atRelist(() => this.#restartAll());
       },
     });
-    this.#waitAtGate(this.#incarnation, this.#world.schedule.now);
+    this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" });
   }
 
-  /** The gate fails if the agent cannot reach the API server for too long; the Pod then restarts in place. */
-  #waitAtGate(incarnation: number, lastContact: number): void {
-    this.#world.schedule.after(RECHECK_MS.max, () => {
-      if (this.#gone || incarnation !== this.#incarnation || !this.#atBarrier) return;
-      const { now } = this.#world.schedule;
-      const contact = this.#world.api.isDown ? lastContact : now;
-      if (now - contact < GATE_TIMEOUT_SECONDS * 1_000) {
-        this.#waitAtGate(incarnation, contact);
-        return;
-      }
-      this.#world.tell(this.#name, "gate gives up, and the agent exits");
-      this.#fail();
-      this.#stopAgent();
-      this.#atRelist(() => this.#restartAll());
-    });
-  }
-
-  #leaveBarrier(): void {
-    this.#atBarrier = false;
-    this.#afterGate?.();
-    this.#afterGate = undefined;
-  }
-
-  /** The gate ends, and the kubelet creates the container that waited for it. */
+  /** The startup probe succeeds. The kubelet may not have noticed yet that the agent has exited meanwhile. */
   #startWorker(epoch: number, incarnation: number): void {
-    this.#world.after(100, 900, () => {
-      if (this.#gone || this.#changing || incarnation !== this.#incarnation || this.#agent === undefined) return;
+    this.#world.after(...WORKER_START_MS, () => {
+      if (this.#gone || this.#changing || incarnation !== this.#incarnation) return;
       const id = `${this.#uid}-worker-${incarnation}`;
       this.#worker = { id, epoch };
       this.#world.tell(this.#name, `worker starts in epoch ${epoch}`);
@@ -281,7 +239,12 @@ export class PodOnNode {
   /** Something failed in the epoch that runs now. */
   #fail(): void {
     const epoch = this.#world.api.get("object", this.#jobSet.name)?.status?.syncedEpoch;
-    if (epoch !== undefined) this.#world.judge.epochFailed(this.#jobSet.uid, epoch);
+    if (epoch !== undefined) this.#failIn(epoch);
+  }
+
+  /** The epoch may begin later: an agent that dies at the barrier ends it for its Pod all the same. */
+  #failIn(epoch: number): void {
+    this.#world.judge.epochFailed(this.#jobSet.uid, epoch);
   }
 
   #stopWorker(): void {
@@ -292,7 +255,6 @@ export class PodOnNode {
   #stopAgent(): void {
     this.#agent?.end();
     this.#agent = undefined;
-    this.#leaveBarrier();
   }
 
   #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {

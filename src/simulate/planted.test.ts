@@ -131,7 +131,14 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
   [
     "peers of a driver that has succeeded fail the JobSet",
     { ...PEER_CRASHES, policies: BY_DRIVER, maxRestarts: 0 },
-    () => remove("rest-on-success", "hold-for-success"),
+    () => {
+      remove("rest-on-success", "hold-for-success");
+      // At once: JobSet completes before every Pod is back at the barrier.
+      plant("end-epoch", (context, original) => {
+        const { jobSet, status, now } = context;
+        return original(context) && failOverBudget(jobSet, status, "", now);
+      });
+    },
     /^failed the JobSet after the targets had succeeded$/,
   ],
   [

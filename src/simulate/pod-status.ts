@@ -23,7 +23,8 @@ export function podStatus(phase: Pod["phase"], containers: Containers): PodStatu
     phase,
     conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason: "", message: "" }],
     containers: [
-      containerStatus(AGENT.container, true, agent, agentId, restarts),
+      // Its startup probe has succeeded before a worker is created.
+      { ...containerStatus(AGENT.container, true, agent, agentId, restarts), started: worker.kind !== "waiting" },
       containerStatus(WORKER, false, worker, workerId, restarts),
     ],
   };

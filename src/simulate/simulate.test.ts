@@ -71,18 +71,16 @@ describe("the protocol", () => {
     },
   );
 
-  it("counts a failure once when an API outage outlasts the gates and Pods restart at the barrier", () => {
-    // The outage strikes in the middle of the restart, when only some Pods have reached the barrier.
+  it("counts a failure once when the API server is away in the middle of the restart", () => {
+    // Only some Pods have reached the barrier by then. No outage ends their wait.
     const faults = [
       { kind: "kill-worker", at: SETTLED_MS },
       { kind: "api-outage", at: SETTLED_MS + 2_000 },
     ] as const;
-    const results = Array.from({ length: 100 }, (_, seed) => ({ seed, ...playScenario({ seed, pods: 4, faults }) }));
-    const impatient = results.filter(({ moments }) => moments.some(({ what }) => what.startsWith("gate gives up")));
-    expect(impatient).not.toHaveLength(0);
-    for (const result of impatient) {
-      expectGood(result.seed, result);
-      expect(result).toMatchObject({ restarts: 1, syncedEpoch: 2 });
+    for (let seed = 0; seed < 100; seed += 1) {
+      const result = playScenario({ seed, pods: 4, faults });
+      expectGood(seed, result);
+      expect({ seed, ...result }).toMatchObject({ restarts: 1, syncedEpoch: 2 });
     }
   });
 
@@ -93,7 +91,7 @@ describe("the protocol", () => {
   // What these seeds found: disruptions and suspensions were counted that came before the sync or while no controller
   // ran; a stage stayed held because the sync was seen only after the workers it had started; the barrier was lifted
   // for Pods that JobSet was about to recreate (7776: after a failed Job), and beside the Pods of a deleted Job (225);
-  // a group waited endlessly for a deleted Job (131); Pods whose gate gave up at the barrier caused restarts (861,
+  // a group waited endlessly for a deleted Job (131); Pods that restarted at the barrier caused restarts (861,
   // 1480, 2061); a node that was lost during an outage failed the JobSet through its victims (3199); a later stage
   // started beside the Pods of a deleted Job (2001281).
   it.each([103, 131, 202, 225, 587, 861, 983, 1320, 1480, 1489, 1623, 2061, 3199, 7776, 2_001_281])(

@@ -3,7 +3,7 @@
 import type { Rule } from "./rule.ts";
 import { agentEnvironment } from "./rules/agent-environment.ts";
 import { agentFirst } from "./rules/agent-first.ts";
-import { agentGate } from "./rules/agent-gate.ts";
+import { agentProbe } from "./rules/agent-probe.ts";
 import { agentProcess } from "./rules/agent-process.ts";
 import { agentRestartRule } from "./rules/agent-restart-rule.ts";
 import { agentToken } from "./rules/agent-token.ts";
@@ -85,7 +85,7 @@ export const RULES: readonly Rule[] = [
   agentFirst,
   agentProcess,
   agentEnvironment,
-  agentGate,
+  agentProbe,
   agentRestartRule,
   agentToken,
   jobFields,

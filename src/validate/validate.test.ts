@@ -192,7 +192,7 @@ describe("the result of injection", () => {
     {
       restartPolicyRules: fc.array(restartRule, { maxLength: 3 }),
       ports: fc.array(fc.record({ containerPort: fc.integer({ min: 1, max: 15_000 }) }), { maxLength: 2 }),
-      env: fc.constantFrom<Json[]>([], [{ name: "REPRISE_EPOCH", value: "mine" }]),
+      env: fc.constantFrom<Json[]>([], [{ name: "SEED", value: "mine" }]),
     },
     { requiredKeys: [] },
   );

@@ -23,5 +23,6 @@ export function agentEnv({ podName, podUid, jobSetName, jobSetUid, protocol }: A
     [AGENT_ENV.replicatedJob]: "workers",
     [AGENT_ENV.restartExitCode]: String(RESTART_EXIT_CODE),
     [AGENT_ENV.protocol]: protocol,
+    [AGENT_ENV.groupSize]: "2",
   };
 }

@@ -14,6 +14,7 @@ export const settings: InjectionSettings = {
   agentPullPolicy: "IfNotPresent",
   imagePullSecrets: [],
   agentResources: { cpu: "10m", guaranteedCpu: "100m", memory: "64Mi" },
+  agentPort: 24_670,
   restartExitCode: 88,
 };
 

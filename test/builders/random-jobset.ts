@@ -1,6 +1,6 @@
 // Random JobSets from a seed: mostly well-formed, mixed with junk, nulls, hostile keys and unknown fields.
 
-import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../src/api/names.ts";
+import { AGENT, ANNOTATION, LABEL } from "../../src/api/names.ts";
 import type { Json, JsonObject } from "../../src/json/types.ts";
 import { FAIL_JOB_SET_RULE } from "../../src/policy/compile.ts";
 
@@ -28,7 +28,7 @@ const KEYS = [
   "fieldOfTheFuture",
   "length",
 ];
-const NAMES = ["train", "log", "workers", "driver", "fetch", "mesh", AGENT.container, AGENT.tokenVolume, EPOCH_ENV];
+const NAMES = ["train", "log", "workers", "driver", "fetch", "mesh", AGENT.container, AGENT.tokenVolume];
 const QUANTITIES: readonly Json[] = ["1", 1, "1000m", "0.5", "0", "1Gi", "-1", "many", "1e3", null];
 
 export class RandomJobSet {

@@ -12,7 +12,7 @@ interface Place {
 
 const PARTS: readonly Part[] = ["jobset", "cert-manager"];
 
-const program = new Command("cluster").description("A real Kubernetes with one or two nodes on this machine.");
+const program = new Command("cluster").description("A real Kubernetes with up to four nodes on this machine.");
 
 function command(name: string, description: string): Command {
   return program

@@ -1,4 +1,4 @@
-// The local cluster: a real Kubernetes with one or two nodes on this machine. `up` opens namespaces and starts
+// The local cluster: a real Kubernetes with up to four nodes on this machine. `up` opens namespaces and starts
 // everything inside; `down` ends them. All state is in one folder, where a later run of the tool, or a test, finds it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

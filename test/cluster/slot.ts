@@ -2,7 +2,7 @@
 // Addresses exist only in the cluster's network namespaces. The host has one veth and its routes, which vanish with it.
 
 export const MAX_SLOT = 31;
-export const MAX_NODES = 2;
+export const MAX_NODES = 4;
 
 export interface Slot {
   readonly number: number;

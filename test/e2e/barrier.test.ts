@@ -1,17 +1,15 @@
-// What can happen to a Pod that waits at the barrier, on real kubelets. Until the agent's hook returns, the kubelet
-// does nothing else for the Pod.
+// What can happen to a Pod that waits at the barrier, on real kubelets. Its kubelet stays responsible for it, and
+// reports, deletes and restarts it like any other.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { GATE_TIMEOUT_SECONDS } from "../../agent/barrier/gate-socket.ts";
+import { AGENT } from "../../src/api/names.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type GroupState, type PodState, TrainingGroup, uids } from "./group.ts";
+import { type GroupState, type PodState, TrainingGroup, uids, waitsIn } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
-
-const GATE_PATIENCE_MS = GATE_TIMEOUT_SECONDS * 1_000;
 
 /** By default, bun closes a connection on which it receives nothing for this long. */
 const IDLE_CONNECTION_MS = 120_000;
@@ -38,13 +36,13 @@ class Waiting {
     this.#label = label;
   }
 
-  static async start(name: string, serviceAccountName = "default"): Promise<Waiting> {
+  static async start(name: string, podSpec: Readonly<Record<string, unknown>> = {}): Promise<Waiting> {
     const label = `example.com/${name}`;
     const group = await TrainingGroup.start(installation, name, {
       stages: { early: 2, late: 1 },
       podSpec: {
-        early: { nodeSelector: { "kubernetes.io/hostname": "node-2" }, serviceAccountName },
-        late: { nodeSelector: { [label]: "yes" }, serviceAccountName },
+        early: { nodeSelector: { "kubernetes.io/hostname": "node-2" }, ...podSpec },
+        late: { nodeSelector: { [label]: "yes" }, ...podSpec },
       },
     });
     const { pods } = await group.reached("waits at the barrier", (state) => atBarrier(state).length === 2);
@@ -55,14 +53,6 @@ class Waiting {
     const [victim] = this.pods;
     if (victim === undefined) throw new Error("there is a Pod");
     return victim;
-  }
-
-  /** Waits until new processes hold the victim at the barrier. */
-  async isBack(than: ReturnType<typeof ownProcesses>): Promise<void> {
-    await waitFor("the Pod is back at the barrier", 60_000, () => {
-      const { agent, gate } = ownProcesses(this.victim.uid);
-      return agent !== undefined && gate !== undefined && agent !== than.agent && gate !== than.gate;
-    });
   }
 
   /** Lets the third Pod start, and waits until all run. */
@@ -77,88 +67,104 @@ class Waiting {
 }
 
 function atBarrier({ pods }: GroupState): PodState[] {
-  return pods.filter(({ uid, epoch }) => epoch === 1 && ownProcesses(uid).gate !== undefined);
+  return pods.filter((pod) => waitsIn(1, pod));
+}
+
+/** The agents of the two Pods that waited from the beginning. */
+function agentsOf({ pods }: Waiting): readonly (number | undefined)[] {
+  return pods.filter((pod) => waitsIn(1, pod)).map(({ uid }) => ownProcesses(uid).agent);
 }
 
 describe.concurrent("a Pod at the barrier", () => {
-  test.each(["agent", "gate"] as const)(
-    "returns to the barrier when its %s dies, and no restart is counted",
-    async (part) => {
-      const waiting = await Waiting.start(`dying-${part}`);
-      const before = ownProcesses(waiting.victim.uid);
-      process.kill(before[part] ?? 0, "SIGKILL");
-      await waiting.isBack(before);
-      expect(uids(await waiting.complete())).toEqual(uids(waiting));
-      await waiting.group.delete();
-    },
-  );
+  test("has its address in its status and its DNS name, and the log of its agent can be read", async () => {
+    const { kubectl, namespace } = installation;
+    const waiting = await Waiting.start("visible");
+    const { pods } = await waiting.group.reached("has addresses", (state) => {
+      return atBarrier(state).every(({ address }) => address !== "");
+    });
+    const waits = pods.filter((each) => waitsIn(1, each));
+    // What cluster DNS answers for the names of the headless Service.
+    const named = ["-n", namespace, "get", "endpointslices", "-l", "kubernetes.io/service-name=visible"];
+    await waitFor("the names have addresses", 20_000, async () => {
+      const found = await kubectl([
+        ...named,
+        "-o",
+        "jsonpath={range .items[*].endpoints[*]}{.hostname}={.addresses[0]} {end}",
+      ]);
+      const expected = waits.map(({ name, address }) => `${name.replace(/-[^-]+$/, "")}=${address}`);
+      return expected.every((each) => found.split(" ").includes(each));
+    });
+    expect((await waiting.group.pods()).filter(({ worker }) => worker.running)).toEqual([]);
+    for (const pod of waits) {
+      expect(await kubectl(["-n", namespace, "logs", pod.name, "-c", AGENT.container])).toContain("epoch published");
+      expect(pod.phase).toBe("Pending");
+    }
+    await waiting.complete();
+    await waiting.group.delete();
+  });
 
-  test("waits longer than the gate waits for a silent agent, and longer than an idle connection lasts", async () => {
-    const waiting = await Waiting.start("patient");
-    const before = ownProcesses(waiting.victim.uid);
-    await sleep(Math.max(GATE_PATIENCE_MS, IDLE_CONNECTION_MS) + 20_000);
-    expect(ownProcesses(waiting.victim.uid)).toEqual(before);
+  test("returns to the barrier when its agent dies, and no restart is counted", async () => {
+    const waiting = await Waiting.start("dying-agent");
+    const { uid } = waiting.victim;
+    const { agent } = ownProcesses(uid);
+    process.kill(agent ?? 0, "SIGKILL");
+    await waitFor("another agent runs", 60_000, () => ![undefined, agent].includes(ownProcesses(uid).agent));
+    await waiting.group.reached("waits again", (state) => atBarrier(state).length === 2);
     expect(uids(await waiting.complete())).toEqual(uids(waiting));
     await waiting.group.delete();
   });
 
-  test("restarts when its agent lacks permissions, and its status says which permission is missing", async () => {
+  test("waits with a process as its startup probe under hostNetwork, where no port is free for every Pod", async () => {
+    const waiting = await Waiting.start("host-network", { hostNetwork: true });
+    await waitFor("the kubelet asks", 20_000, () =>
+      waiting.pods.filter(({ node }) => node !== "").every(({ uid }) => ownProcesses(uid).probe !== undefined),
+    );
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+
+  test("waits when its agent lacks permissions, its log says which one, and it goes when it is deleted", async () => {
     const { kubectl, namespace } = installation;
     // Its own service account, because groups that share an account share permissions.
     await kubectl(["-n", namespace, "create", "serviceaccount", "shut-out"]);
-    const waiting = await Waiting.start("shut-out", "shut-out");
-    const { name } = waiting.victim;
+    const waiting = await Waiting.start("shut-out", { serviceAccountName: "shut-out" });
+    const { name, uid } = waiting.victim;
     const bindings = await kubectl(["-n", namespace, "get", "rolebindings", "-o", "name"]);
     const own = bindings.split("\n").filter((binding) => binding.includes("shut-out"));
     await kubectl(["-n", namespace, "delete", ...own]);
-    const message = "jsonpath={.status.initContainerStatuses[0]..terminated.message}";
-    await waitFor("the Pod's status says it", GATE_PATIENCE_MS + 60_000, async () => {
-      const said = await kubectl(["-n", namespace, "get", "pod", name, "-o", message]);
-      return /the gate ended before the barrier lifted; API server: 403 .*cannot patch resource "pods"/.test(said);
+    // Without a restart it would keep the watch that it has.
+    process.kill(ownProcesses(uid).agent ?? 0, "SIGKILL");
+    await waitFor("the log says it", 60_000, async () => {
+      const said = await kubectl(["-n", namespace, "logs", name, "-c", AGENT.container]);
+      return /403 .*cannot watch resource/.test(said);
     });
     await waiting.group.delete();
-    // The agent cannot see that the Pod is deleted.
-    await waitFor(
-      "the Pods are gone",
-      GATE_PATIENCE_MS + 30_000,
-      async () => (await waiting.group.pods()).length === 0,
-    );
-  });
-
-  test("terminates soon when its JobSet is deleted, although its agent loses its permissions", async () => {
-    const { kubectl, namespace } = installation;
-    // Its own service account: with a shared one its agents would keep their permissions.
-    await kubectl(["-n", namespace, "create", "serviceaccount", "dissolved"]);
-    const waiting = await Waiting.start("dissolved", "dissolved");
-    await waiting.group.delete();
-    // The gate alone would end the Pods only after its own time limit.
-    await waitFor("the Pods are gone", GATE_PATIENCE_MS / 2, async () => (await waiting.group.pods()).length === 0);
-    for (const uid of uids(waiting)) {
-      const { agent, gate } = ownProcesses(uid);
-      expect({ agent, gate }).toEqual({ agent: undefined, gate: undefined });
-    }
+    await waiting.group.gone();
   });
 
   test.each([
     ["deleted", "leaving", []],
     ["deleted by force", "forced", ["--force", "--grace-period=0"]],
-  ])("goes soon when it is %s, and its replacement joins the others", async (_how, group, force) => {
+  ])("goes at once when it is %s, and its replacement joins the others", async (_how, group, force) => {
     const { kubectl, namespace } = installation;
     const waiting = await Waiting.start(group);
     const { name, uid } = waiting.victim;
-    // Longer than the grace period and the longest pause between two requests of the agent.
-    await kubectl(["-n", namespace, "delete", "pod", name, "--timeout=30s", ...force]);
-    await waitFor("nothing of it runs", 30_000, () => {
-      const { agent, gate } = ownProcesses(uid);
-      return agent === undefined && gate === undefined;
-    });
+    await kubectl(["-n", namespace, "delete", "pod", name, "--timeout=20s", ...force]);
+    await waitFor("nothing of it runs", 20_000, () => ownProcesses(uid).agent === undefined);
     await waiting.group.reached("waits again", (state) => atBarrier(state).length === 2);
     const running = await waiting.complete();
     expect(uids(running)).not.toContain(uid);
     await waiting.group.delete();
   });
 
-  test("terminates soon when its JobSet is suspended, and starts when it is resumed", async () => {
+  test("goes at once when its JobSet is deleted", async () => {
+    const waiting = await Waiting.start("dissolved");
+    await waiting.group.delete();
+    await waitFor("the Pods are gone", 20_000, async () => (await waiting.group.pods()).length === 0);
+    expect(agentsOf(waiting).filter((agent) => agent !== undefined)).toEqual([]);
+  });
+
+  test("goes when its JobSet is suspended, and starts when it is resumed", async () => {
     const waiting = await Waiting.start("suspended");
     await waiting.group.suspend(true);
     await waiting.group.gone();
@@ -169,46 +175,72 @@ describe.concurrent("a Pod at the barrier", () => {
   });
 });
 
-describe("a node with Pods at the barrier", () => {
-  async function killKubelet({ pods }: Waiting): Promise<void> {
-    process.kill(installation.cluster.program("kubelet-2").pid, "SIGKILL");
-    await waitFor("gates and agents end with it", 20_000, () => {
-      const own = pods.map(({ uid }) => ownProcesses(uid));
-      return own.every(({ agent, gate }) => agent === undefined && gate === undefined);
-    });
-  }
+describe("Pods at the barrier", () => {
+  /** How long a worker that did not wait would need to start. */
+  const SETTLE_MS = 5_000;
 
-  test("kubelet killed: when it is back, no worker starts and the Pods return to the barrier", async () => {
+  test.each([["kubelet-2"], ["containerd-2"]])("do not notice that %s is killed and comes back", async (program) => {
     const { cluster } = installation;
-    const waiting = await Waiting.start("kubelet-dies");
-    const before = ownProcesses(waiting.victim.uid);
-    await killKubelet(waiting);
-    await cluster.startAgain("kubelet-2");
-    await waiting.isBack(before);
+    const waiting = await Waiting.start(`${program.replace("-2", "")}-dies`);
+    const before = agentsOf(waiting);
+    process.kill(cluster.program(program).pid, "SIGKILL");
+    await sleep(1_000);
+    await cluster.startAgain(program);
+    await sleep(SETTLE_MS);
+    expect(agentsOf(waiting)).toEqual(before);
     expect(uids(await waiting.complete())).toEqual(uids(waiting));
     await waiting.group.delete();
   });
 
-  test("kubelet killed, the last Pod arrives before it is back: the others join without a restart", async () => {
-    const { cluster } = installation;
+  test("start when the barrier has lifted while their kubelet was away", async () => {
+    const { cluster, kubectl } = installation;
     const waiting = await Waiting.start("kubelet-late");
-    await killKubelet(waiting);
-    const completed = waiting.complete();
+    process.kill(cluster.program("kubelet-2").pid, "SIGKILL");
+    await kubectl(["label", "node", "node-1", "example.com/kubelet-late=yes"]);
     await waiting.group.reached("begins", ({ syncedEpoch }) => syncedEpoch === 1);
     await cluster.startAgain("kubelet-2");
-    expect(uids(await completed)).toEqual(uids(waiting));
+    const running = await waiting.group.restarted(1);
+    expect(running).toMatchObject({ restarts: 0, history: [] });
+    expect(uids(running)).toEqual(uids(waiting));
     await waiting.group.delete();
   });
 
-  test("container runtime killed: the Pods return to the barrier, and a worker that started is stopped", async () => {
-    const { cluster } = installation;
-    const waiting = await Waiting.start("runtime-dies");
-    const before = ownProcesses(waiting.victim.uid);
-    process.kill(cluster.program("containerd-2").pid, "SIGKILL");
-    await cluster.startAgain("containerd-2");
-    await waiting.isBack(before);
-    await waiting.group.reached("has no worker", ({ pods }) => pods.every(({ worker }) => !worker.running));
+  test("wait on while the API server and the controller are killed", async () => {
+    const { cluster, reprise } = installation;
+    const waiting = await Waiting.start("nobody-home");
+    const before = agentsOf(waiting);
+    await reprise.controller.kill();
+    process.kill(cluster.program("kube-apiserver").pid, "SIGKILL");
+    await sleep(SETTLE_MS);
+    expect(agentsOf(waiting)).toEqual(before);
+    await cluster.startAgain("kube-apiserver");
+    await reprise.startController();
     expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    expect(agentsOf(waiting)).toEqual(before);
     await waiting.group.delete();
   });
+
+  // The last test, when nothing else sends requests.
+  test("send no request while they wait, for longer than an idle connection lasts", async () => {
+    const waiting = await Waiting.start("silent");
+    const agents = agentsOf(waiting);
+    const before = await requestsOfAgents();
+    await sleep(IDLE_CONNECTION_MS + 5_000);
+    expect(await requestsOfAgents()).toEqual(before);
+    expect(agentsOf(waiting)).toEqual(agents);
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    expect(await requestsOfAgents()).not.toEqual(before);
+    await waiting.group.delete();
+  });
+
+  /** Publications and watches that the API server has answered; a watch counts when it ends. */
+  async function requestsOfAgents(): Promise<readonly string[]> {
+    const metrics = await installation.kubectl(["get", "--raw", "/metrics"]);
+    return metrics.split("\n").filter((line) => {
+      const isPublication = line.includes('resource="pods"') && line.includes('verb="PATCH"');
+      const isRead = line.includes('resource="inplacerestarts"') && /verb="(GET|LIST|WATCH)"/.test(line);
+      const isAgents = (isPublication && line.includes('subresource=""')) || isRead;
+      return line.startsWith("apiserver_request_total{") && isAgents;
+    });
+  }
 });

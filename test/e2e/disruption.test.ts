@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { waitForJobSet } from "../cluster/parts/jobset.ts";
 import { waitFor } from "../cluster/proc.ts";
 import type { RunningProgram } from "../cluster/processes.ts";
-import { type GroupState, kill, type PodState, scripted, TrainingGroup } from "./group.ts";
+import { type GroupState, kill, type PodState, scripted, TrainingGroup, waitsIn } from "./group.ts";
 import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { ownProcesses } from "./own-processes.ts";
 import { onNode, preferring, spread } from "./placement.ts";
@@ -47,9 +47,7 @@ function split({ pods }: GroupState): { readonly victim: PodState; readonly othe
 async function othersWait(group: TrainingGroup, before: GroupState, others: readonly PodState[]): Promise<GroupState> {
   const next = before.syncedEpoch + 1;
   return await group.reached("waits for the replacement", ({ syncedEpoch, pods }) => {
-    const waiting = pods.filter(({ uid, epoch }) => {
-      return others.some((other) => other.uid === uid) && epoch === next && ownProcesses(uid).gate !== undefined;
-    });
+    const waiting = pods.filter((pod) => others.some(({ uid }) => uid === pod.uid) && waitsIn(next, pod));
     return syncedEpoch === before.syncedEpoch && waiting.length === others.length;
   });
 }
@@ -57,15 +55,30 @@ async function othersWait(group: TrainingGroup, before: GroupState, others: read
 describe.concurrent("a Pod that disappears", () => {
   test("deleted: the others restart when its workers have ended and wait for a new Pod, counted once", async () => {
     const { kubectl, namespace } = installation;
-    const group = await TrainingGroup.start(installation, "deleted", { stages: { workers: 3 }, ...away });
+    const label = "example.com/deleted";
+    await kubectl(["label", "nodes", "--all", `${label}=yes`]);
+    const group = await TrainingGroup.start(installation, "deleted", {
+      stages: { workers: 3 },
+      podSpec: { workers: { nodeSelector: { ...onNode("node-1").nodeSelector, [label]: "yes" } } },
+    });
     const before = await group.running();
     const { victim, others } = split(before);
+    // No replacement can be scheduled for now.
+    await kubectl(["label", "nodes", "--all", `${label}-`]);
     await kubectl(["-n", namespace, "delete", "pod", victim.name, "--wait=false"]);
     await othersWait(group, before, others);
     // A failure in the middle of a restart.
-    const { agent } = ownProcesses(others[0]?.uid ?? "");
+    const [other] = others;
+    const { agent } = ownProcesses(other?.uid ?? "");
     if (agent === undefined) throw new Error("the agent of the other Pod runs");
     process.kill(agent, "SIGKILL");
+    await waitFor(
+      "another agent runs",
+      60_000,
+      () => ![undefined, agent].includes(ownProcesses(other?.uid ?? "").agent),
+    );
+    await othersWait(group, before, others);
+    await kubectl(["label", "nodes", "--all", `${label}=yes`]);
     const after = await group.restarted(before.syncedEpoch + 1);
     expect(kept(before, after)).toEqual(others.map(({ name }) => name));
     expect(after).toMatchObject({ restarts: 1, history: [{ cause: { reason: "PodDeleted" }, counted: true }] });

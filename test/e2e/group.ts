@@ -10,7 +10,7 @@ import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
 import { killContainers } from "../cluster/container.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { script } from "./scripts.ts";
+import { countRuns, script } from "./scripts.ts";
 
 /** Where a group runs. */
 export interface Home {
@@ -46,6 +46,8 @@ export interface PodState {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
+  /** Empty without one. */
+  readonly address: string;
   readonly stage: string;
   readonly phase: string;
   readonly terminating: boolean;
@@ -204,16 +206,16 @@ export class TrainingGroup {
   }
 
   /**
-   * When these Pods arrived at the barrier and when their workers started, with the epochs that they logged. Read from
+   * When these Pods arrived at the barrier, with which epoch, and when their workers started, in which run. Read from
    * the logs of the running containers, because a Pod's status only has whole seconds.
    */
   async startOf(pods: readonly PodState[]): Promise<Start> {
     const arrivals = await Promise.all(pods.map((pod) => this.#said(pod, AGENT.container, "epoch published")));
-    const starts = await Promise.all(pods.map((pod) => this.#said(pod, WORKER, "epoch ")));
+    const starts = await Promise.all(pods.map((pod) => this.#said(pod, WORKER, "run ")));
     return {
       arrived: arrivals.map(({ line }) => JSON.parse(line).epoch),
       lastArrival: Math.max(...arrivals.map(({ at }) => at)),
-      started: starts.map(({ line }) => Number(line.replace("epoch ", ""))),
+      started: starts.map(({ line }) => Number(line.replace("run ", ""))),
       firstStart: Math.min(...starts.map(({ at }) => at)),
       lastStart: Math.max(...starts.map(({ at }) => at)),
     };
@@ -276,6 +278,7 @@ function podState(raw: unknown): PodState {
     name: pod.name,
     uid: pod.uid,
     node: pod.node ?? "",
+    address: asText(asMap(asMap(raw)["status"])["podIP"]) ?? "",
     stage: pod.replicatedJob,
     phase: pod.phase,
     terminating: pod.deletion !== undefined,
@@ -312,7 +315,8 @@ export function worker(name = WORKER, first = "true"): Readonly<Record<string, u
   const file = exitFile(name);
   const waiting = script(
     `rm -f ${file}`,
-    'echo "epoch $REPRISE_EPOCH"',
+    countRuns("/tmp", name),
+    'echo "run $RUN"',
     first,
     `while [ ! -e ${file} ]; do sleep 0.3; done`,
     `exit $(cat ${file})`,
@@ -355,6 +359,11 @@ function jobSetOf(name: string, shape: GroupShape): object {
     metadata: { name, annotations },
     spec: { failurePolicy: { maxRestarts, ...failurePolicy }, replicatedJobs, ...spec },
   };
+}
+
+/** Its agent has published this epoch, and no worker runs yet. */
+export function waitsIn(epoch: number, pod: PodState): boolean {
+  return pod.epoch === epoch && pod.agent.running && !pod.worker.running && !pod.terminating;
 }
 
 /** The Pod in this position. Pods are ordered by name. */

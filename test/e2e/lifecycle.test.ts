@@ -164,10 +164,16 @@ describe.concurrent("a group", () => {
 /** Much longer than the time between the starts of Pods that do not wait for each other. */
 const READY_AFTER_MS = 5_000;
 
-/** One file for each epoch: /tmp survives a restart in place, so the old file would make the next run ready at once. */
+/**
+ * Not in /tmp, which survives a restart in place: the old file would make the next run ready at once. Only root may
+ * write there.
+ */
+const READY_FILE = "/ready";
+
 const readyLate = {
-  ...worker("trainer", `sleep ${READY_AFTER_MS / 1_000}; touch /tmp/ready-$REPRISE_EPOCH`),
-  readinessProbe: { exec: { command: ["sh", "-c", "test -e /tmp/ready-$REPRISE_EPOCH"] }, periodSeconds: 1 },
+  ...worker("trainer", `sleep ${READY_AFTER_MS / 1_000}; touch ${READY_FILE}`),
+  securityContext: { runAsUser: 0 },
+  readinessProbe: { exec: { command: ["sh", "-c", `test -e ${READY_FILE}`] }, periodSeconds: 1 },
 };
 
 function podsOf({ pods }: GroupState, stage: string): GroupState["pods"] {

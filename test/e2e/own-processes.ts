@@ -1,18 +1,18 @@
-// The agent of a Pod and its gate, as processes of this machine. While they wait at the barrier the kubelet does not
-// report the Pod's status, so there is no other way to find them.
+// The agent of a Pod as a process of this machine, and its startup probe where that is a process. The status of a Pod
+// lags behind them.
 import { readFileSync } from "node:fs";
 import { AGENT, AGENT_ENV } from "../../src/api/names.ts";
 import { allPids } from "../cluster/proc.ts";
 
-export interface OwnProcesses {
+interface OwnProcesses {
   readonly agent: number | undefined;
-  readonly gate: number | undefined;
+  readonly probe: number | undefined;
 }
 
 export function ownProcesses(podUid: string): OwnProcesses {
   const own = allPids().filter((pid) => read(pid, "environ").includes(`${AGENT_ENV.podUid}=${podUid}`));
   const running = (...command: readonly string[]) => own.find((pid) => read(pid, "cmdline").join() === command.join());
-  return { agent: running(AGENT.binary), gate: running(AGENT.binary, AGENT.gateCommand) };
+  return { agent: running(AGENT.binary), probe: running(AGENT.binary, AGENT.probeCommand) };
 }
 
 /** The container ID as in a Pod's status, without the runtime's prefix. */

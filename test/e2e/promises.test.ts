@@ -133,13 +133,13 @@ describe.concurrent("a plain JobSet's own promise", () => {
       return { group, folder, before: await group.running() };
     }
 
-    const savedIn = (epoch: number) => [0, 1, 2].map((index) => `saved-${epoch}-${index}`);
+    const savedIn = (run: number) => [0, 1, 2].map((index) => `saved-${run}-${index}`);
 
     test("all of them save for 20 s, and the JobSet continues after it is resumed, without a restart", async () => {
       const { group, folder, before } = await startSaving("preempted");
       await group.suspend(true);
       await group.gone();
-      expect(folder.files()).toEqual(savedIn(before.syncedEpoch));
+      expect(folder.files("saved-")).toEqual(savedIn(before.syncedEpoch));
       await group.suspend(false);
       const resumed = await group.running();
       expect(resumed).toMatchObject({ restarts: 0, history: [] });
@@ -153,7 +153,7 @@ describe.concurrent("a plain JobSet's own promise", () => {
       await group.reached("ends", ({ pods }) => pods.every(({ terminating }) => terminating));
       await group.suspend(false);
       const resumed = await group.restartedSince(before.syncedEpoch);
-      expect(folder.files()).toEqual(savedIn(before.syncedEpoch));
+      expect(folder.files("saved-")).toEqual(savedIn(before.syncedEpoch));
       expect(resumed.restarts).toBe(0);
       expect(resumed.history.filter(({ counted }) => counted)).toEqual([]);
       await group.delete();

@@ -7,7 +7,7 @@ import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, scripted, TrainingGroup, uids } from "./group.ts";
 import { spread } from "./placement.ts";
 import { type Installation, install } from "./reprise.ts";
-import { connected, dependent, REST, SHARED_MOUNT_PATH, script, untilTold } from "./scripts.ts";
+import { connected, countRuns, dependent, REST, SHARED_MOUNT_PATH, script, untilTold } from "./scripts.ts";
 import { SharedFolder } from "./shared-folder.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
@@ -120,13 +120,14 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
 describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in every run", () => {
   /** Exits with 9 if there is no room for it. */
   const leave = [
-    "busybox dd if=/dev/zero of=/dev/shm/left-$REPRISE_EPOCH bs=1M count=20 2>/dev/null || exit 9",
-    `: > ${SHARED_MOUNT_PATH}/left-$REPRISE_EPOCH-$JOB_COMPLETION_INDEX`,
+    countRuns(SHARED_MOUNT_PATH),
+    "busybox dd if=/dev/zero of=/dev/shm/left-$RUN bs=1M count=20 2>/dev/null || exit 9",
+    `: > ${SHARED_MOUNT_PATH}/left-$RUN-$JOB_COMPLETION_INDEX`,
   ].join("; ");
   const ifFirst = (...commands: readonly string[]) => `[ $JOB_COMPLETION_INDEX != 0 ] || { ${commands.join("; ")}; }`;
-  const crash = `[ $REPRISE_EPOCH -gt ${FAILURES} ] || exit 1`;
+  const crash = `[ $RUN -gt ${FAILURES} ] || exit 1`;
 
-  const leavesAndCrashes = script(leave, ifFirst(untilTold("left-$REPRISE_EPOCH-1"), crash), REST);
+  const leavesAndCrashes = script(leave, ifFirst(untilTold("left-$RUN-1"), crash), REST);
   const sharedMemory = { name: "dshm", emptyDir: { medium: "Memory", sizeLimit: "64Mi" } };
 
   test.each([

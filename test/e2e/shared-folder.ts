@@ -42,10 +42,10 @@ export class SharedFolder {
     writeFileSync(join(this.#path, file), "");
   }
 
-  /** Makes the pipes that connect one worker to these peers, once for each of these epochs. */
-  connect(peers: readonly string[], epochs: readonly number[] = [1]): void {
-    for (const epoch of epochs) {
-      const folder = join(this.#path, String(epoch));
+  /** Makes the pipes that connect one worker to these peers, once for each of these starts. */
+  connect(peers: readonly string[], starts: readonly number[] = [1]): void {
+    for (const start of starts) {
+      const folder = join(this.#path, String(start));
       openFolder(folder);
       run(["mkfifo", "--mode=666", ...peers.map((peer) => join(folder, peer))]);
     }

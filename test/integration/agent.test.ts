@@ -1,12 +1,12 @@
-// The agent's executable against a real API server. Its Pod has no kubelet: the test acts as the gate and writes what
-// the controller would write.
+// The agent's executable against a real API server. Its Pod has no kubelet: the test asks as the startup probe does and
+// writes what the controller would write.
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GroupObject } from "../../agent/api/group-object.ts";
-import { savedRemovalPath } from "../../agent/barrier/gate-socket.ts";
+import { savedRemovalPath, socketPath } from "../../agent/barrier/agent-files.ts";
 import { readConfig } from "../../agent/config.ts";
 import type { Removal } from "../../agent/decide-removed.ts";
 import { type Effects, Follower } from "../../agent/follow.ts";
@@ -15,12 +15,22 @@ import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.t
 import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
-import { AGENT, AGENT_ENV, JOBSET, SHARED_MEMORY_ENV, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
+import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import {
+  AGENT,
+  AGENT_ENV,
+  BARRIER_PATH,
+  BARRIER_PORT_ENV,
+  JOBSET,
+  SHARED_MEMORY_ENV,
+  SHM_LEFTOVER_ANNOTATION,
+} from "../../src/api/names.ts";
 import { agentEnv, RESTART_EXIT_CODE } from "../builders/agent-env.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 import { eventually } from "../eventually.ts";
+import { freePort } from "../free-port.ts";
 
 const SIGTERM_EXIT_CODE = 143;
 const ACCOUNT = "trainer";
@@ -40,6 +50,11 @@ beforeAll(async () => {
   for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
     await cluster.kubectl(["wait", `--for=${state}`, "--timeout=30s", "crd", "--all"]);
   }
+  // Right after a CRD is created, the API server refuses watches until its cache is filled.
+  const watch = "watch=true&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true";
+  const path = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;
+  const raw = `${path}?${watch}&resourceVersionMatch=NotOlderThan`;
+  await eventually(async () => expect(await cluster.kubectl(["get", "--raw", raw])).toContain("BOOKMARK"));
   await cluster.kubectl(["create", "serviceaccount", ACCOUNT]);
   await cluster.kubectl(["create", "serviceaccount", "stranger"]);
   await apply(role("agent"), roleBinding("agent", ACCOUNT));
@@ -57,8 +72,8 @@ function role(name: string): object {
     kind: "Role",
     metadata: { name },
     rules: [
-      { apiGroups: ["reprise.dev"], resources: ["inplacerestarts"], verbs: ["get", "watch"] },
-      { apiGroups: [JOBSET.group], resources: [JOBSET.plural], verbs: ["get", "watch"] },
+      { apiGroups: ["reprise.dev"], resources: ["inplacerestarts"], verbs: ["watch"] },
+      { apiGroups: [JOBSET.group], resources: [JOBSET.plural], verbs: ["watch"] },
       { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
     ],
   };
@@ -120,13 +135,6 @@ async function createMember(overrides: Readonly<Record<string, string | undefine
     CREDENTIALS_FOLDER: credentials,
   };
   return { ...member, env };
-}
-
-/** The status from a kubelet that did not wait for the agent's hook. */
-function workerRunning(): string {
-  const state = { running: { startedAt: new Date(Date.now() + 5_000).toISOString() } };
-  const worker = { name: "main", image: "worker", imageID: "worker", ready: true, restartCount: 0, state };
-  return JSON.stringify({ status: { containerStatuses: [worker] } });
 }
 
 /** A token that is bound to the Pod, like the kubelet's. */
@@ -220,62 +228,59 @@ describe.concurrent("the agent", () => {
     await waitAtBarrier(member.podUid);
   });
 
-  it("makes its gate wait until the barrier lifts, and no other Pod's gate", async () => {
+  it("makes its probe wait until the barrier lifts, and no other Pod's probe", async () => {
     const member = await createMember();
     const { env } = member;
-    await using early = start(member, AGENT.gateCommand);
-    await sleep(200);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
     await eventually(() => expect(agent.messages).toContain("epoch published"));
-    await using orphan = start({ env: { ...env, [AGENT_ENV.podUid]: "another" } }, AGENT.gateCommand);
-    expect(await isHeld(early.exitCode())).toBe(true);
+    await using probe = start(member, AGENT.probeCommand);
+    await using orphan = start({ env: { ...env, [AGENT_ENV.podUid]: "another" } }, AGENT.probeCommand);
+    expect(await isHeld(probe.exitCode())).toBe(true);
+    expect(await orphan.exitCode()).toBe(1);
     await writeStatus("ipr", member.name, { syncedEpoch: 1 });
-    expect(await early.exitCode()).toBe(0);
-    await using late = start(member, AGENT.gateCommand);
+    expect(await probe.exitCode()).toBe(0);
+    await using late = start(member, AGENT.probeCommand);
     expect(await late.exitCode()).toBe(0);
-    expect(orphan.isRunning).toBe(true);
-    orphan.signal("SIGTERM");
-    expect(await orphan.exitCode()).toBe(SIGTERM_EXIT_CODE);
   });
 
-  it("restarts its Pod when its gate ends at the barrier", async () => {
+  it("stays at the barrier when its probe is killed, and answers the next one", async () => {
     const member = await createMember();
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using agent = start(member);
     await eventually(() => expect(agent.messages).toContain("epoch published"));
-    await using gate = start(member, AGENT.gateCommand);
-    expect(await isHeld(gate.exitCode())).toBe(true);
+    await using probe = start(member, AGENT.probeCommand);
+    expect(await isHeld(probe.exitCode())).toBe(true);
+    probe.signal("SIGKILL");
+    await probe.exitCode();
+    const next = waitAtBarrier(member.podUid);
+    expect(await isHeld(next)).toBe(true);
+    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await next;
     expect(agent.isRunning).toBe(true);
-    gate.signal("SIGKILL");
-    expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
-    expect(agent.lines.at(-1)?.reason).toBe("the gate ended before the barrier lifted");
   });
 
-  it("must be running for its gate to wait: without an agent the gate fails", async () => {
+  it("answers at a port if it has one", async () => {
+    const member = await createMember();
+    const port = await freePort();
+    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
+    await using agent = start({ env: { ...member.env, [BARRIER_PORT_ENV]: String(port) } });
+    await eventually(() => expect(agent.messages).toContain("epoch published"));
+    const answered = fetch(`http://127.0.0.1:${port}${BARRIER_PATH}`);
+    expect(await isHeld(answered)).toBe(true);
+    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    expect((await answered).status).toBe(200);
+    expect(existsSync(socketPath(member.podUid))).toBe(false);
+  });
+
+  it("ends its probe when it ends", async () => {
     const member = await createMember();
     await using agent = start(member);
-    await using gate = start(member, AGENT.gateCommand);
-    expect(await isHeld(gate.exitCode())).toBe(true);
+    await eventually(() => expect(agent.messages).toContain("holding the barrier"));
+    await using probe = start(member, AGENT.probeCommand);
+    expect(await isHeld(probe.exitCode())).toBe(true);
     agent.signal("SIGKILL");
-    expect(await gate.exitCode()).toBe(1);
-  });
-
-  it.each([
-    ["is deleted", (pod: string) => ["delete", "pod", pod, "--wait=false"], "the Pod is being deleted"],
-    [
-      "has workers that did not wait",
-      (pod: string) => ["patch", "pod", pod, "--subresource=status", "--type=merge", "-p", workerRunning()],
-      "the container main did not wait for the barrier",
-    ],
-  ])("notices at the barrier that its Pod %s, and restarts it", async (_what, change, reason) => {
-    const member = await createMember({ finalizer: "example.com/kept" });
-    await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
-    await using agent = start(member);
-    await eventually(() => expect(agent.messages).toContain("epoch published"));
-    await cluster.kubectl(change(member.name));
-    expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
-    expect(agent.lines.at(-1)?.reason).toBe(reason);
+    expect(await probe.exitCode()).toBe(1);
   });
 
   it("waits while it has no permissions, and logs that once", async () => {
@@ -330,7 +335,6 @@ describe("the agent and the API server", () => {
     const slept: number[] = [];
     const barrier = Promise.withResolvers<void>();
     const effects: Effects = {
-      read: () => group.read(),
       watch: (resourceVersion, random) => {
         // The first time, act as if the agent had been away for long.
         const from = watchedFrom.length === 0 ? "1" : resourceVersion;
@@ -412,7 +416,6 @@ describe("the agent and the API server", () => {
     const asked = { typeState: () => group.typeState(), save, wallClock: () => clocks.now() / 1000, ...clocks };
     const barrier = Promise.withResolvers<void>();
     const effects: Effects = {
-      read: () => group.read(),
       watch: (resourceVersion, random) => group.watch(resourceVersion, random),
       publish: (epoch) => group.publish(epoch),
       lift: barrier.resolve,

@@ -9,7 +9,7 @@ import {
   settings,
   templateOf,
 } from "../../../test/builders/injection.ts";
-import { container, type JobSetBuilder, jobSet } from "../../../test/builders/jobset.ts";
+import { container, type JobSetBuilder, jobSet, type ReplicatedJobParts } from "../../../test/builders/jobset.ts";
 import { AGENT, ANNOTATION } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
 
@@ -48,15 +48,47 @@ describe("the agent", () => {
     expect(at(agentOf(object.build()), "env")).toContainEqual({ name: "PROTOCOL", value: "jobset" });
   });
 
-  it("has the gate as its postStart hook, for which the kubelet waits before it starts other containers", () => {
-    const agent = agentOf(jobSet().replicatedJob("workers").build());
-    expect(at(agent, "lifecycle")).toEqual({ postStart: { exec: { command: [AGENT.binary, "gate"] } } });
+  const FOREVER = { periodSeconds: 1, timeoutSeconds: 3_600, failureThreshold: 2_147_483_647 };
+  const declares = (containerPort: number) => [container("train", { ports: [{ containerPort }] })];
+
+  it("has a startup probe at a port, for which the kubelet waits before it starts other containers", () => {
+    const agent = agentOf(
+      jobSet()
+        .replicatedJob("workers", { containers: declares(8080) })
+        .build(),
+    );
+    expect(at(agent, "startupProbe")).toEqual({ httpGet: { path: "/barrier", port: 24_670 }, ...FOREVER });
+    expect(at(agent, "env")).toContainEqual({ name: "BARRIER_PORT", value: "24670" });
+    expect(agent).not.toHaveProperty("lifecycle");
   });
 
-  it.each([false, true])("opens no port (hostNetwork: %s)", (hostNetwork) => {
-    const agent = agentOf(jobSet().replicatedJob("workers", { pod: { hostNetwork } }).build());
-    expect(agent).not.toHaveProperty("ports");
-    expect(agent).not.toHaveProperty("startupProbe");
+  it.each<[string, ReplicatedJobParts, number | "none"]>([
+    ["with hostNetwork", { pod: { hostNetwork: true } }, 24_670],
+    ["in a Pod with a container that declares the port", { containers: declares(24_670) }, 24_670],
+    ["in a Pod with an initContainer that declares it", { initContainers: declares(1234) }, 1234],
+    ["if the config says so", {}, "none"],
+  ])("has a process as its startup probe %s", (_case, parts, agentPort) => {
+    const object = jobSet().replicatedJob("workers", parts).build();
+    const agent = at(injected(create(object, { ...settings, agentPort })), ...POD_SPEC, "initContainers", 0);
+    expect(at(agent, "startupProbe")).toEqual({ exec: { command: [AGENT.binary, "probe"] }, ...FOREVER });
+    expect(JSON.stringify(at(agent, "env"))).not.toContain("BARRIER_PORT");
+  });
+
+  it("moves to the port of the config when it is injected again", () => {
+    const first = injected(create(jobSet().replicatedJob("workers").build()));
+    const copy = { ...first, metadata: { name: "copy" } };
+    const agent = at(injected(create(copy, { ...settings, agentPort: "none" })), ...POD_SPEC, "initContainers", 0);
+    expect(at(agent, "startupProbe")).not.toHaveProperty("httpGet");
+    expect(JSON.stringify(at(agent, "env"))).not.toContain("BARRIER_PORT");
+  });
+
+  it("knows the number of Pods of its group", () => {
+    const object = jobSet()
+      .annotation(ANNOTATION.replicatedJobs, "driver,workers")
+      .replicatedJob("driver", { pods: 1 })
+      .replicatedJob("workers", { pods: 4, replicas: 3 })
+      .replicatedJob("others", { pods: 50 });
+    expect(at(agentOf(object.build()), "env")).toContainEqual({ name: "GROUP_SIZE", value: "13" });
   });
 
   it.each<[string, JsonObject, JsonObject[], unknown]>([

@@ -1,7 +1,7 @@
-// The agent container: the first initContainer of every Pod, a native sidecar. Its postStart hook, the gate, ends when
-// the barrier lifts. Until then the kubelet starts no other container. Pure.
+// The agent container: the first initContainer of every Pod, a native sidecar. Its startup probe succeeds when the
+// barrier lifts. Until then the kubelet starts no other container. Pure.
 import { isAgentContainer } from "../../api/agent-container.ts";
-import { AGENT, AGENT_ENV, JOBSET } from "../../api/names.ts";
+import { AGENT, AGENT_ENV, BARRIER_PORT_ENV, JOBSET } from "../../api/names.ts";
 import type { Protocol } from "../../api/protocol.ts";
 import { isObject, listAt, named, withList } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
@@ -10,6 +10,7 @@ import { agentRestartRule } from "../../policy/compile.ts";
 import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
 import { agentImage } from "./agent-image.ts";
+import { barrierPort, barrierPortEnv, startupProbe } from "./barrier-probe.ts";
 import { type AgentShare, agentAmounts, agentResources, agentShare } from "./resources.ts";
 import { type AgentUser, agentSecurityContext, agentUser, isConfined } from "./security.ts";
 import {
@@ -30,6 +31,11 @@ export interface AgentContext {
   readonly protocol: Protocol;
 }
 
+/** What the agents of all replicatedJobs have in common. */
+interface GroupContext extends AgentContext {
+  readonly groupSize: number;
+}
+
 /** The properties of a Pod that its agent depends on. Pods with the same facts get the same agent. */
 interface AgentFacts {
   readonly user: AgentUser;
@@ -37,6 +43,8 @@ interface AgentFacts {
   readonly confined: boolean;
   readonly share: AgentShare;
   readonly amounts: ReturnType<typeof agentAmounts>;
+  /** Undefined where another program may use the port. */
+  readonly port: number | undefined;
 }
 
 export function agentFacts(
@@ -52,22 +60,24 @@ export function agentFacts(
     confined: isConfined(podSpec),
     share: agentShare(podSpec, chosen, settings.agentResources),
     amounts: agentAmounts(podSpec, chosen),
+    port: barrierPort(podSpec, settings.agentPort),
   };
 }
 
-export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: AgentContext): JsonObject {
-  const { user, memory, confined, share, amounts } = facts;
+export function buildAgent(facts: AgentFacts, context: GroupContext): JsonObject {
+  const { settings, inputs } = context;
+  const { user, memory, confined, share, amounts, port } = facts;
   const resources = agentResources(share, amounts, settings.agentResources, inputs);
   return {
     name: AGENT.container,
     ...agentImage(settings),
     command: [AGENT.binary],
-    env: [...environment(settings, protocol), ...sharedMemoryEnv(memory)],
+    env: [...environment(context), ...barrierPortEnv(port), ...sharedMemoryEnv(memory)],
     ...(resources === undefined ? {} : { resources }),
     restartPolicy: "Always",
     restartPolicyRules: [agentRestartRule()],
-    lifecycle: { postStart: { exec: { command: [AGENT.binary, AGENT.gateCommand] } } },
     securityContext: agentSecurityContext(user, confined),
+    startupProbe: startupProbe(port),
     volumeMounts: [tokenMount(), ...sharedMemoryMount(memory)],
   };
 }
@@ -76,7 +86,7 @@ export function buildAgent(facts: AgentFacts, { settings, inputs, protocol }: Ag
  * Names and UIDs come from the Pod: during admission the JobSet has no UID, and with generateName no name either.
  * JobSet labels every Pod with both.
  */
-function environment(settings: InjectionSettings, protocol: Protocol): JsonObject[] {
+function environment({ settings, protocol, groupSize }: GroupContext): JsonObject[] {
   return [
     fromPod(AGENT_ENV.namespace, "metadata.namespace"),
     fromPod(AGENT_ENV.podName, "metadata.name"),
@@ -86,11 +96,12 @@ function environment(settings: InjectionSettings, protocol: Protocol): JsonObjec
     fromPod(AGENT_ENV.replicatedJob, `metadata.labels['${JOBSET.replicatedJobKey}']`),
     { name: AGENT_ENV.restartExitCode, value: String(settings.restartExitCode) },
     { name: AGENT_ENV.protocol, value: protocol },
+    { name: AGENT_ENV.groupSize, value: String(groupSize) },
   ];
 }
 
 /** An environment variable that the kubelet sets from the Pod at every start of the container. */
-export function fromPod(name: string, fieldPath: string): JsonObject {
+function fromPod(name: string, fieldPath: string): JsonObject {
   return { name, valueFrom: { fieldRef: { fieldPath } } };
 }
 
@@ -127,7 +138,7 @@ export function rebuildAgent(present: JsonObject | undefined, built: JsonObject)
     // same name the last one wins.
     const kept = listAt(present, key).flatMap((item): Json[] => {
       const name = nameOf(item);
-      if (!ourNames.has(name)) return isObject(item) && isSharedMemoryPart(item) ? [] : [item];
+      if (!ourNames.has(name)) return isObject(item) && isOwnPart(item) ? [] : [item];
       const own = missing.get(name);
       missing.delete(name);
       return own === undefined ? [] : [own];
@@ -135,6 +146,11 @@ export function rebuildAgent(present: JsonObject | undefined, built: JsonObject)
     agent = withList(agent, key, () => [...kept, ...missing.values()]);
   }
   return equivalent(agent, present) ? present : agent;
+}
+
+/** Parts that only some agents have. */
+function isOwnPart(item: JsonObject): boolean {
+  return isSharedMemoryPart(item) || item["name"] === BARRIER_PORT_ENV;
 }
 
 function nameOf(item: Json): Json | undefined {

@@ -1,8 +1,8 @@
 // The security context of the agent. Pure. It meets the Pod security standard "restricted" on the container itself,
-// with two exceptions. It has a seccomp profile only if the Pod has one: setting one up costs 50 ms of CPU time twice
-// in every recovery (agent and gate), and gains nothing while workers with the same service account run without. Where
-// "restricted" is enforced, the Pod has a profile. And it runs as root where all workers do, which "restricted" forbids
-// to them as well (docs/decisions/0015-user-of-the-agent.md).
+// with two exceptions. It has a seccomp profile only if the Pod has one: setting one up costs 50 ms of CPU time in
+// every recovery, and gains nothing while workers with the same service account run without. Where "restricted" is
+// enforced, the Pod has a profile. And it runs as root where all workers do, which "restricted" forbids to them as well
+// (docs/decisions/0015-user-of-the-agent.md).
 
 import { MAX_INT32 } from "../../api/names.ts";
 import { objectAt } from "../../json/edit.ts";

@@ -1,12 +1,9 @@
-// The workers: what happens when one exits, and how it learns its epoch. Pure.
-import { EPOCH_ENV } from "../../api/names.ts";
-import { epochAnnotation, type Protocol } from "../../api/protocol.ts";
+// The workers: what happens when one exits. Pure.
 import {
   isAbsent,
   isObject,
   listAt,
   mapShared,
-  named,
   textAt,
   withAppended,
   withDefault,
@@ -17,14 +14,13 @@ import { equivalent } from "../../json/equivalent.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { MAX_RESTART_RULES } from "../../policy/compile.ts";
 import type { Overwrites } from "../overwrites.ts";
-import { findAgent, fromPod } from "./agent.ts";
+import { findAgent } from "./agent.ts";
 import { podPath } from "./template.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 export interface WorkerAdditions {
   /** The rule of each worker, by the name of the container. */
   readonly rules: ReadonlyMap<string, JsonObject>;
-  readonly epochVariable: JsonObject | undefined;
   /** The workers whose last log lines become their termination message. */
   readonly logsAsMessage: ReadonlySet<string>;
 }
@@ -37,14 +33,6 @@ const MESSAGE_POLICY = { field: "terminationMessagePolicy", value: "FallbackToLo
 
 export function hasMessagePolicy(container: JsonObject | undefined): boolean {
   return container?.[MESSAGE_POLICY.field] === MESSAGE_POLICY.value;
-}
-
-/**
- * The kubelet reads the annotation at every start of the container, so the value is the epoch whose barrier was just
- * lifted. Without an agent the value is empty, which is valid.
- */
-export function epochVariable(protocol: Protocol): JsonObject {
-  return fromPod(EPOCH_ENV, `metadata.annotations['${epochAnnotation(protocol)}']`);
 }
 
 export function withWorkers(
@@ -69,7 +57,7 @@ export function withWorkers(
         ? withDefault(container, MESSAGE_POLICY.field, MESSAGE_POLICY.value)
         : container;
       const unruled = wasInjected ? withoutStaleRule(explained, rule) : explained;
-      return withWorker(unruled, rule, additions.epochVariable);
+      return withWorker(unruled, rule);
     }),
   );
 }
@@ -86,13 +74,10 @@ function withoutStaleRule(container: JsonObject, rule: JsonObject): JsonObject {
   });
 }
 
-function withWorker(container: JsonObject, rule: JsonObject, epochVariable: JsonObject | undefined): JsonObject {
-  const ruled = withList(withField(container, "restartPolicy", "Never"), "restartPolicyRules", (rules) =>
+function withWorker(container: JsonObject, rule: JsonObject): JsonObject {
+  return withList(withField(container, "restartPolicy", "Never"), "restartPolicyRules", (rules) =>
     withAppended(rules, [rule]),
   );
-  // A variable of that name that the user set stays.
-  if (epochVariable === undefined || named(listAt(ruled, "env"), EPOCH_ENV) !== undefined) return ruled;
-  return withList(ruled, "env", (env) => [...env, epochVariable]);
 }
 
 /** The user's rules and the injected one together must fit the limit. */

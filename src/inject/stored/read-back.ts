@@ -1,7 +1,7 @@
 // Reads the additions of a stored JobSet back from it, so that an update adds exactly the same again, whichever release
 // and config injected them. Pure.
 
-import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
+import { AGENT, ANNOTATION, LABEL } from "../../api/names.ts";
 import { isObject, listAt, named, objectAt, textAt } from "../../json/edit.ts";
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
@@ -15,10 +15,7 @@ import { retriedContainers } from "../parts/retries.ts";
 import { containerNames, readTemplate } from "../parts/template.ts";
 import { tokenVolume } from "../parts/token.ts";
 import { nodeLossTolerations } from "../parts/tolerations.ts";
-import { epochVariable, hasMessagePolicy } from "../parts/workers.ts";
-
-/** Any other value of the variable is the user's. */
-const OWN_VARIABLES = [epochVariable("epoch"), epochVariable("jobset")];
+import { hasMessagePolicy } from "../parts/workers.ts";
 
 /** Returns undefined for a replicatedJob that was not injected. */
 export function readBackAdditions(
@@ -45,8 +42,6 @@ export function readBackAdditions(
   const metadata = objectAt(pod, "metadata");
   const label = textAt(objectAt(metadata, "labels"), LABEL.injected);
   const secrets = listAt(podSpec, "imagePullSecrets").filter(isObject);
-  const variables = workers.map((worker) => named(listAt(worker, "env"), EPOCH_ENV));
-  const variable = variables.find((found) => OWN_VARIABLES.some((own) => equivalent(found, own)));
   return {
     agent,
     jobFields: storedJobFields(job),
@@ -66,7 +61,6 @@ export function readBackAdditions(
     },
     workers: {
       rules: new Map([...rules].filter(([name]) => workerNames.has(name))),
-      epochVariable: variable,
       logsAsMessage: new Set(names.filter((_, index) => hasMessagePolicy(workers[index]))),
     },
     retried: retriedContainers(podSpec, workerNames),

@@ -1,7 +1,7 @@
 // Removes an earlier injection. Needed when a user copies an injected JobSet (kubectl get -o yaml) and changes its
 // annotations: the rules of the old inputs would come before the new ones. Pure.
 
-import { AGENT, ANNOTATION, EPOCH_ENV, LABEL } from "../../api/names.ts";
+import { AGENT, ANNOTATION, LABEL } from "../../api/names.ts";
 import {
   isObject,
   listAt,
@@ -62,7 +62,7 @@ function withoutInjectionMetadata(pod: JsonObject, additions: Additions): JsonOb
 }
 
 function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
-  const { rules, epochVariable } = additions.workers;
+  const { rules } = additions.workers;
   const lists: readonly [string, (list: readonly Json[]) => readonly Json[]][] = [
     ["initContainers", (list) => withoutItems(list, (item) => isObject(item) && isAgentName(item["name"]))],
     ["volumes", (list) => withoutItems(list, (item) => isNamed(item, AGENT.tokenVolume))],
@@ -73,10 +73,7 @@ function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
         mapShared(list, (container) => {
           const rule = isObject(container) ? rules.get(textAt(container, "name") ?? "") : undefined;
           if (!isObject(container) || rule === undefined) return container;
-          const unruled = withList(container, "restartPolicyRules", without([rule]));
-          return withList(unruled, "env", (env) =>
-            withoutItems(env, (item) => isNamed(item, EPOCH_ENV) && equivalent(item, epochVariable)),
-          );
+          return withList(container, "restartPolicyRules", without([rule]));
         }),
     ],
   ];

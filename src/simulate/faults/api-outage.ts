@@ -1,5 +1,4 @@
-// The API server is unreachable. Most outages end before an agent at the barrier gives up; during long ones, Pods
-// restart there.
+// The API server is unreachable, for a moment or for longer than a whole restart takes.
 import { type FaultDefinition, never } from "./fault.ts";
 
 const OUTAGES = { longShare: 0.3, shortMs: [1_000, 20_000], longMs: [60_000, 180_000] } as const;

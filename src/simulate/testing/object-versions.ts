@@ -10,9 +10,8 @@ export class ObjectVersions {
   readonly #owner: Identity;
   readonly #objects: (StoredObject | undefined)[] = [undefined];
   readonly #numbers = new Map<string, number>();
-  /** How agents see each version, by a consistent read and by a watch. */
-  readonly #read: GroupView[] = [];
-  readonly #watched: GroupView[] = [];
+  /** How agents see each version. */
+  readonly #views: GroupView[] = [];
 
   /** All agents belong to one JobSet. */
   constructor(owner: Identity) {
@@ -38,10 +37,9 @@ export class ObjectVersions {
     return version;
   }
 
-  sighting(version: number, consistent: boolean): GroupView {
-    const sightings = consistent ? this.#read : this.#watched;
-    const known = sightings[version] ?? viewInPlaceRestart(this.#objects[version], this.#owner, consistent);
-    sightings[version] = known;
+  view(version: number): GroupView {
+    const known = this.#views[version] ?? viewInPlaceRestart(this.#objects[version], this.#owner);
+    this.#views[version] = known;
     return known;
   }
 

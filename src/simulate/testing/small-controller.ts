@@ -9,6 +9,8 @@ import { KNOWN, OBJECTS, type State, statusOf, versionOf } from "./small-state.t
 export interface Toll {
   readonly failures: number;
   readonly evictions: number;
+  /** Agents that died while they waited. Each one costs a restart only if the group was synced without its Pod. */
+  readonly atBarrier: number;
 }
 
 export function controllerSteps(state: State, toll: Toll): readonly Step<State>[] {
@@ -74,7 +76,8 @@ function stored(state: State, object: number): State {
   return { ...state, object, pods, objectNews: [...state.objectNews, object] };
 }
 
-function writeBreach(state: State, written: number, { failures, evictions }: Toll): string | undefined {
+function writeBreach(state: State, written: number, toll: Toll): string | undefined {
+  const { failures, evictions, atBarrier } = toll;
   const [old, status] = [statusOf(state), OBJECTS.at(written)?.status];
   if (old === undefined || status === undefined) return undefined;
   if (status.syncedEpoch < old.syncedEpoch || status.deprecatedEpoch < old.deprecatedEpoch)
@@ -85,7 +88,7 @@ function writeBreach(state: State, written: number, { failures, evictions }: Tol
   if (status.deprecatedEpoch > old.deprecatedEpoch && failures === 0 && saver !== -1)
     return `epoch ${status.deprecatedEpoch} ended while the worker of Pod ${saver} saves its work`;
   // This also ends the exploration of a group that would restart endlessly.
-  return status.history.length > failures + evictions
-    ? `${status.history.length} restarts for ${failures} failures and ${evictions} evictions`
+  return status.history.length > failures + evictions + atBarrier
+    ? `${status.history.length} restarts after ${JSON.stringify(toll)}`
     : undefined;
 }

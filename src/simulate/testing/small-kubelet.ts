@@ -1,7 +1,7 @@
 // What one Pod of the small model may do next: its kubelet, its worker, and its agent with the real decisions.
 import { type AgentState, advance, decide } from "../../../agent/decide.ts";
 import type { Step } from "./explore.ts";
-import { NOTHING_KEPT, newborn, type PodState, replacementOf, withoutAgent } from "./small-pods.ts";
+import { newborn, type PodState, replacementOf, withoutAgent } from "./small-pods.ts";
 import { OBJECTS, type State, versionOf, withPod, withPodNews } from "./small-state.ts";
 
 export function podSteps(state: State, pod: PodState, index: number): readonly Step<State>[] {
@@ -9,7 +9,7 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
   const step = (what: string, next: State, breach?: string) =>
     steps.push({ what: `Pod ${index}: ${what}`, next, isFault: false, breach });
   const change = (changed: PodState) => withPod(state, index, changed);
-  const { agent, request, news, worker, noticed, kept, unsent, incarnation, end } = pod;
+  const { agent, request, news, worker, noticed, started, unsent, incarnation, end } = pod;
   if (end === "evicted") step("the kubelet sends SIGTERM", change({ ...pod, end: "ending" }));
   if (end === "ending") {
     const ended = { ...withoutAgent(pod), worker: "none", end: "failed", unsent: undefined } as const;
@@ -23,56 +23,52 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
   // A Pod that is ending does not restart in place.
   const mayRestart = end !== "ending";
   if (mayRestart && (noticed || agent === undefined))
-    step("all containers restart", change({ ...pod, ...newborn(incarnation + 1, kept) }));
+    step("all containers restart", change({ ...pod, ...newborn(incarnation + 1) }));
   if (mayRestart && worker === "failed" && !noticed && agent !== undefined)
     step("the kubelet notices the failure", change({ ...pod, noticed: true, unsent: { says: "failed", incarnation } }));
   if (unsent !== undefined) {
     const sent = change({ ...pod, status: unsent, unsent: undefined });
     step(`the kubelet reports: ${unsent.says}`, withPodNews(sent, index));
   }
+  // The kubelet may not have noticed yet that the agent has exited since its probe succeeded.
+  if (started > 0 && worker === "none" && !noticed && mayRestart) {
+    const running = change({ ...pod, worker: "runs", unsent: { says: "running", incarnation } });
+    step(`the worker starts in epoch ${started}`, running, startBreach(state, started));
+  }
   if (agent === undefined) return steps;
-  if (request === "read")
-    step("the agent reads", change(settle({ ...pod, seen: state.object, news: [] }, agent, true)));
+  if (request === "watch") step("the agent watches", change(settle({ ...pod, seen: state.object, news: [] }, agent)));
   if (request === "publish") {
     const published = advance(agent, { kind: "publish", epoch: agent.epoch ?? 0 });
     const epoch = agent.epoch ?? 0;
-    const changed = settle({ ...pod, epoch, reached: Math.max(pod.reached, epoch) }, published, false);
+    const changed = settle({ ...pod, epoch, reached: Math.max(pod.reached, epoch) }, published);
     step(`the agent publishes epoch ${agent.epoch}`, withPodNews(change(changed), index));
   }
   const [next, ...later] = news;
   if (request === "none" && next !== undefined)
-    step(`the agent sees ${OBJECTS.describe(next)}`, change(settle({ ...pod, seen: next, news: later }, agent, false)));
-  if (agent.lifted && worker === "none" && !noticed && mayRestart) {
-    const started = change({ ...pod, worker: "runs", unsent: { says: "running", incarnation } });
-    step(`the worker starts in epoch ${agent.epoch}`, started, startBreach(state, agent.epoch ?? 0));
-  }
+    step(`the agent sees ${OBJECTS.describe(next)}`, change(settle({ ...pod, seen: next, news: later }, agent)));
   return steps;
 }
 
-/** The Pod after its watch got another version of the object. A read starts the watch over. */
+/** The Pod after its watch got another version of the object. */
 export function withObjectNews(pod: PodState, version: number): PodState {
   const { agent, request } = pod;
-  if (agent === undefined || request === "read") return pod;
+  if (agent === undefined || request === "watch") return pod;
   const informed = { ...pod, news: [...pod.news, version] };
   return request === "none" ? skipIgnored(informed, agent) : informed;
 }
 
 /** Lets the agent decide until it sends a request, exits, or has to wait. */
-function settle(pod: PodState, agent: AgentState, consistent: boolean): PodState {
-  const action = decide(agent, OBJECTS.sighting(pod.seen, consistent));
+function settle(pod: PodState, agent: AgentState): PodState {
+  const action = decide(agent, OBJECTS.view(pod.seen));
   switch (action.kind) {
     case "restart":
       return withoutAgent(pod);
-    case "read":
-      return { ...pod, agent, request: action.kind };
     case "publish":
-      return { ...pod, agent, request: action.kind, kept: action.epoch };
+      return { ...pod, agent, request: action.kind };
     case "take":
-      return settle(pod, advance(agent, action), consistent);
-    case "lift": {
-      const unsent = { says: "starting", incarnation: pod.incarnation } as const;
-      return settle({ ...pod, kept: NOTHING_KEPT, unsent }, advance(agent, action), consistent);
-    }
+      return settle(pod, advance(agent, action));
+    case "lift":
+      return settle({ ...pod, started: agent.epoch ?? 0 }, advance(agent, action));
     case "wait":
       return skipIgnored({ ...pod, agent, request: "none", seen: 0 }, agent);
   }
@@ -80,7 +76,7 @@ function settle(pod: PodState, agent: AgentState, consistent: boolean): PodState
 
 /** Drops events that the agent ignores: they have no visible effect, and only multiply the states. */
 function skipIgnored(pod: PodState, agent: AgentState): PodState {
-  const first = pod.news.findIndex((version) => decide(agent, OBJECTS.sighting(version, false)).kind !== "wait");
+  const first = pod.news.findIndex((version) => decide(agent, OBJECTS.view(version)).kind !== "wait");
   return { ...pod, news: first === -1 ? [] : pod.news.slice(first) };
 }
 
@@ -88,7 +84,7 @@ function startBreach({ pods }: State, epoch: number): string | undefined {
   if (pods.some(({ reached }) => reached < epoch))
     return `a worker started in epoch ${epoch} before every Pod reached it`;
   const runs = pods.filter(({ worker }) => worker === "runs");
-  return runs.some(({ agent, epoch: published }) => (agent?.epoch ?? published) !== epoch)
+  return runs.some(({ started }) => started !== epoch)
     ? `a worker started in epoch ${epoch} while one of another epoch runs`
     : undefined;
 }

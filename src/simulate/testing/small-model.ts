@@ -1,6 +1,7 @@
 // Two Pods and a controller: small enough to explore everything that can happen to them, in every order. The decisions
 // of agents and controller are the real ones. Events of one watch arrive in order; nothing else is ordered. Every event
 // waits until the explorer delivers it, and every kubelet acts when the explorer says so.
+import type { AgentState } from "../../../agent/decide.ts";
 import type { Model, Step } from "./explore.ts";
 import { controllerSteps, restartController, type Toll } from "./small-controller.ts";
 import { podSteps } from "./small-kubelet.ts";
@@ -8,10 +9,10 @@ import { newPods, podKey, versionKey, withoutAgent } from "./small-pods.ts";
 import { type Fault, KNOWN, type State, statusOf, withPod, withPodNews } from "./small-state.ts";
 
 const CONTROLLER: Fault = "kill-controller";
-const AT_BARRIER: Fault = "kill-agent-at-barrier";
 const EVICTION: Fault = "evict-pod";
+const AT_BARRIER: Fault = "kill-agent-at-barrier";
 /** Faults after which no restart is due. */
-const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, AT_BARRIER]);
+const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, "kill-new-agent"]);
 
 export class SmallModel implements Model<State> {
   readonly beginning: State;
@@ -37,13 +38,13 @@ export class SmallModel implements Model<State> {
   /** What is wrong with a settled group. */
   judge(state: State): string | undefined {
     const { restarts = 0, syncedEpoch = 0, history = [] } = statusOf(state) ?? {};
-    const { failures, evictions } = this.#toll(state);
+    const { failures, evictions, atBarrier } = this.#toll(state);
     const counted = history.filter((record) => record.counted).length;
     // In a group that ran, the first failure is never missed, and every failure is attributed correctly.
     const ran = statusOf(this.beginning) !== undefined;
     const isAttributed = ran && evictions === 0;
     if (isAttributed && failures > 0 && restarts === 0) return `${failures} failures were not counted`;
-    if (failures === 0 && restarts > 0) return `${restarts} restarts were counted without a failure`;
+    if (failures + atBarrier === 0 && restarts > 0) return `${restarts} restarts were counted without a failure`;
     if (restarts !== counted || (isAttributed && counted !== history.length))
       return `${restarts} restarts were counted, and ${counted} of ${history.length} are on record`;
     if (syncedEpoch - this.#firstEpoch !== history.length)
@@ -80,23 +81,20 @@ export class SmallModel implements Model<State> {
           ];
         if (fault === "kill-worker" && pod.worker === "runs")
           return [strike(`the worker of Pod ${index} fails`, withPod(state, index, { ...pod, worker: "failed" }))];
-        if (
-          (fault === "kill-agent" && pod.agent !== undefined) ||
-          (fault === AT_BARRIER && pod.agent?.lifted === false)
-        )
+        if (pod.agent !== undefined && strikesAgent(fault, pod.agent))
           return [strike(`the agent of Pod ${index} is killed`, withPod(state, index, withoutAgent(pod)))];
         return [];
       });
     });
   }
 
-  /** Harmless faults are not part of it. */
   #toll({ faults }: State): Toll {
     const struck = (counts: (fault: Fault) => boolean) =>
       this.#allFaults.filter(counts).length - faults.filter(counts).length;
     return {
-      failures: struck((fault) => fault !== EVICTION && !HARMLESS.has(fault)),
+      failures: struck((fault) => fault !== EVICTION && fault !== AT_BARRIER && !HARMLESS.has(fault)),
       evictions: struck((fault) => fault === EVICTION),
+      atBarrier: struck((fault) => fault === AT_BARRIER),
     };
   }
 
@@ -110,4 +108,10 @@ export class SmallModel implements Model<State> {
     for (let [step] = this.#ownSteps(now); step !== undefined; [step] = this.#ownSteps(now)) now = step.next;
     return now;
   }
+}
+
+function strikesAgent(fault: Fault, { published, lifted }: AgentState): boolean {
+  if (fault === "kill-new-agent") return !published;
+  if (fault === AT_BARRIER) return published && !lifted;
+  return fault === "kill-agent";
 }

@@ -6,7 +6,7 @@ import { podStatus } from "../pod-status.ts";
 
 /** The status of one incarnation of a Pod, as its kubelet reports it. */
 interface Report {
-  readonly says: "starting" | "running" | "failed";
+  readonly says: "waiting" | "running" | "failed";
   readonly incarnation: number;
 }
 
@@ -15,15 +15,15 @@ export interface PodState {
   /** Absent when the process has ended. */
   readonly agent: AgentState | undefined;
   /** The next request of the agent. */
-  readonly request: "read" | "publish" | "none";
+  readonly request: "watch" | "publish" | "none";
   /** The version of the object that the agent saw last, and the versions on their way to it. */
   readonly seen: number;
   readonly news: readonly number[];
   readonly worker: "none" | "runs" | "failed";
   /** The kubelet noticed the failure and is about to restart all containers. */
   readonly noticed: boolean;
-  /** The epoch that the agent took without passing the barrier. The next agent finds it. 0 for none. */
-  readonly kept: number;
+  /** The epoch for which the startup probe of these containers has succeeded; 0 for none. */
+  readonly started: number;
   /** May be sent at any time, or be replaced by the next report. */
   readonly unsent: Report | undefined;
   /** Epoch (0 for none) and status at the API server. */
@@ -57,8 +57,8 @@ export function newPods(): readonly PodState[] {
 }
 
 function newPod(generation: number, reached: number): PodState {
-  const created = { unsent: undefined, epoch: 0, status: undefined, end: "none" } as const;
-  return { ...newborn(1, NOTHING_KEPT), ...created, generation, reached };
+  const created = { epoch: 0, status: undefined, end: "none" } as const;
+  return { ...newborn(1), ...created, generation, reached };
 }
 
 /** As the Job controller creates it when the Pod has failed. */
@@ -66,26 +66,21 @@ export function replacementOf({ generation, reached }: PodState): PodState {
   return newPod(generation + 1, reached);
 }
 
-/**
- * A Pod with new containers. Its state at the API server and the unsent report stay: the kubelet waits for the gate
- * and reports nothing before the barrier is lifted.
- */
-export function newborn(incarnation: number, kept: number): Omit<PodState, AtServer | "unsent"> {
-  const identity = { jobSetUid: JOBSET.uid, replicatedJob: STAGE.name };
-  const agent = kept === NOTHING_KEPT ? newAgent(identity) : newAgent(identity, kept);
-  return { incarnation, agent, request: "read", seen: 0, news: [], worker: "none", noticed: false, kept };
+/** A Pod with new containers. The kubelet reports that they wait, also before it has reported anything else. */
+export function newborn(incarnation: number): Omit<PodState, AtServer> {
+  const agent = newAgent({ jobSetUid: JOBSET.uid, replicatedJob: STAGE.name });
+  const none = { seen: 0, news: [], worker: "none", noticed: false, started: 0 } as const;
+  return { ...none, incarnation, agent, request: "watch", unsent: { says: "waiting", incarnation } };
 }
 
 /** What a restart in place does not change. */
 type AtServer = "epoch" | "status" | "generation" | "end" | "reached";
 
-export const NOTHING_KEPT = 0;
-
 export function podKey(pod: PodState): string {
-  const { agent, request, seen, news, worker, noticed, kept, unsent, epoch, status, incarnation } = pod;
+  const { agent, request, seen, news, worker, noticed, started, unsent, epoch, status, incarnation } = pod;
   const { generation, end, reached } = pod;
   const doing = agent === undefined ? "-" : [agent.epoch, agent.published, agent.lifted, request, seen, news].join();
-  const onNode = [incarnation, doing, worker, noticed, kept, reportKey(unsent)];
+  const onNode = [incarnation, doing, worker, noticed, started, reportKey(unsent)];
   return [...onNode, epoch, reportKey(status), generation, end, reached].join(";");
 }
 
@@ -124,7 +119,7 @@ function statusOf(uid: string, { says, incarnation }: Report): ReturnType<typeof
   } as const;
   const workerId = `${uid}-worker-${incarnation}`;
   switch (says) {
-    case "starting":
+    case "waiting":
       return podStatus("Pending", { ...agent, worker: { kind: "waiting", reason: "PodInitializing" } });
     case "running":
       return podStatus("Running", { ...agent, worker: { kind: "running" }, workerId });

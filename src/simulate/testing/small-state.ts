@@ -3,7 +3,16 @@ import { KnownGroups } from "./known-groups.ts";
 import { ObjectVersions, type Status } from "./object-versions.ts";
 import { JOB, JOBSET, type PodState, type PodVersion } from "./small-pods.ts";
 
-export type Fault = "kill-worker" | "evict-pod" | "kill-agent" | "kill-agent-at-barrier" | "kill-controller";
+export type Fault =
+  | "kill-worker"
+  | "evict-pod"
+  /** Whatever it is doing. */
+  | "kill-agent"
+  /** Before it has published its epoch. */
+  | "kill-new-agent"
+  /** After that, before it has lifted its barrier. */
+  | "kill-agent-at-barrier"
+  | "kill-controller";
 
 export interface State {
   /** The version of the InPlaceRestart at the API server; 0 when there is none. */
