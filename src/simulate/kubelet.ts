@@ -1,5 +1,4 @@
 // One Pod as its kubelet runs it: restart rules, and the relist that notices exits late.
-
 import type { Removal } from "../../agent/decide-removed.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -220,6 +219,7 @@ export class PodOnNode {
       if (isAlone) this.#world.judge.workerStartedAlone(this.#uid, worker);
       else this.#world.judge.workerStarted(this.#uid, worker);
       this.#report("Running", { kind: "running" }, { kind: "running" }, id);
+      // Without room it soon fails, as a worker does that has lost a peer.
       if (this.#leftBytes > 0) this.losePeer();
     });
   }

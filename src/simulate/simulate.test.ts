@@ -136,6 +136,17 @@ describe("the protocol", () => {
     }
   });
 
+  // The judge knows who failed first. Three in ten kubelets do not report how their Pod ended.
+  it("moves only the worker that failed first, although its peers exit at once and reports are lost", () => {
+    const faults = [0, 1, 2].map((minute) => ({ kind: "crash-together", at: SETTLED_MS + minute * 60_000 }) as const);
+    const moves = Array.from({ length: 60 }, (_, seed) => {
+      const result = playScenario({ seed, pods: 4, faults, escalateAfter: 1 });
+      expectGood(seed, result);
+      return result.moments.filter(({ what }) => what.startsWith("deletes Pod")).length;
+    });
+    expect(moves.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20);
+  });
+
   it("fails the JobSet when its restart budget is spent", () => {
     const faults = [20, 60, 100].map((seconds) => ({ kind: "kill-worker", at: seconds * 1_000 }) as const);
     const result = playScenario({ seed: 1, pods: 3, faults, maxRestarts: 2 });
