@@ -33,5 +33,5 @@ export function finalFailureAwaitedUntil(group: Group, status: InPlaceRestartSta
 }
 
 function isCrash({ cause, requestedAction }: Loss): boolean {
-  return cause.reason === "ContainerExited" && requestedAction === "restart";
+  return (cause.reason === "ContainerExited" || cause.reason === "PodRestarted") && requestedAction === "restart";
 }

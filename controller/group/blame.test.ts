@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { A, B, comeBack } from "../testing/restarts.ts";
-import { runningScene } from "../testing/scene.ts";
+import { runningScene, Scene } from "../testing/scene.ts";
 
 describe("a failure that no event showed", () => {
   it("is blamed on the Pod that has reached the next epoch", () => {
@@ -8,6 +8,12 @@ describe("a failure that no event showed", () => {
     expect(scene.epochs).toBe("1/1");
     expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: A }, counted: true }]);
     expect(comeBack(scene).status.restarts).toBe(1);
+  });
+
+  it("is counted although no kubelet has reported anything yet", () => {
+    const scene = new Scene().settle().job("workers-0").at(1, A, B).settle();
+    scene.pod(A, { epoch: { kind: "present", epoch: 2 } }).settle();
+    expect(scene.status.history).toMatchObject([{ cause: { reason: "PodRestarted", pod: A }, counted: true }]);
   });
 
   it("is one restart even if every Pod has reached the next epoch", () => {

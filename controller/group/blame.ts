@@ -107,7 +107,10 @@ function blameRestarted({ pod }: Member, now: number): Blame {
   };
 }
 
-/** A Pod in which no worker has run and no container has restarted is new. */
-export function isReplacement({ pod, runs }: Member): boolean {
-  return runs.size === 0 && pod.containers.every(({ restartCount }) => restartCount === 0);
+/**
+ * A Pod in which no worker has run and no container has restarted is new. One that has taken a further epoch has
+ * restarted, even if its kubelet has not reported anything yet.
+ */
+export function isReplacement({ pod, runs, restarts = 0 }: Member): boolean {
+  return runs.size === 0 && restarts === 0 && pod.containers.every(({ restartCount }) => restartCount === 0);
 }

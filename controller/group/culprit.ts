@@ -2,17 +2,43 @@
 // milliseconds, and their kubelets report in any order, so the order of the reports proves nothing. Pure.
 import type { Suspect } from "./suspects.ts";
 
+/** How many other Pods may have failed without a report, and how many are known to have run until they were told. */
+interface Others {
+  readonly doubtful: number;
+  readonly healthy: number;
+}
+
 /**
  * Undefined if it is not clear. A code that the user has put into the recreate class wins over the times, because the
  * program may have examined its device before it exited. Otherwise an earlier end wins, then the way it ended.
  */
-export function findCulprit(suspects: readonly Suspect[]): Suspect | undefined {
+export function findCulprit(suspects: readonly Suspect[], { doubtful, healthy }: Others): Suspect | undefined {
   if (suspects.some(isRequest)) return findRequested(suspects);
+  const first = findFirst(suspects);
+  if (first === undefined || doubtful === 0 || isSetApart(first, suspects)) return first;
+  // The peers of a failed rank follow it. One that has not shows that this failure is not such a consequence.
+  const most = suspects.length === 1 ? Number.POSITIVE_INFINITY : healthy;
+  return healthy > 0 && doubtful <= most ? first : undefined;
+}
+
+function findFirst(suspects: readonly Suspect[]): Suspect | undefined {
   const first = firstSuspects(suspects);
   // What no report has shown may have ended in any way.
-  if (first.length === 1 || first.some(({ cause }) => cause.exitCode === undefined)) return only(first);
+  if (first.length === 1 || first.some(isUnknown)) return only(first);
   const odd = findOdd(suspects);
   return only(first.filter(isOutOfMemory)) ?? only(first.filter(isCrash)) ?? first.find((suspect) => suspect === odd);
+}
+
+function isUnknown({ cause, termination }: Suspect): boolean {
+  return cause.exitCode === undefined || termination?.agentFailed === true;
+}
+
+/** Whether it ended as no other did, and not as a worker ends that has lost a peer. */
+function isSetApart(suspect: Suspect, suspects: readonly Suspect[]): boolean {
+  const { exitCode } = suspect.cause;
+  if (exitCode === undefined || suspects.some((each) => each !== suspect && each.cause.exitCode === exitCode))
+    return isOutOfMemory(suspect);
+  return isOutOfMemory(suspect) || (exitCode !== GENERIC && !INFECTIOUS.has(exitCode));
 }
 
 /** The one Pod whose exit code requests a new Pod. */
@@ -39,7 +65,7 @@ function firstSuspects(suspects: readonly Suspect[]): readonly Suspect[] {
     if (node !== undefined) earliestOn.set(node, Math.min(endOf(suspect), earliestOn.get(node) ?? endOf(suspect)));
   }
   const isPreceded = (suspect: Suspect): boolean => {
-    const end = suspect.termination?.finishedAt ?? Number.NEGATIVE_INFINITY;
+    const end = suspect.termination?.finishedAt === undefined ? Number.NEGATIVE_INFINITY : endOf(suspect);
     const onNode = earliestOn.get(suspect.termination?.node ?? "") ?? end;
     return end - earliest >= MARGIN_MS.otherNode || end - onNode >= MARGIN_MS.sameNode;
   };
@@ -50,7 +76,8 @@ function firstSuspects(suspects: readonly Suspect[]): readonly Suspect[] {
 const MARGIN_MS = { sameNode: 1_000, otherNode: 2_000 } as const;
 
 function endOf({ termination }: Suspect): number {
-  return termination?.finishedAt ?? Number.MAX_SAFE_INTEGER;
+  const { finishedAt = Number.MAX_SAFE_INTEGER, agentFinishedAt = finishedAt, agentFailed } = termination ?? {};
+  return agentFailed === true ? Math.min(finishedAt, agentFinishedAt) : finishedAt;
 }
 
 function isOutOfMemory({ termination }: Suspect): boolean {

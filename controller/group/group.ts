@@ -138,6 +138,8 @@ export interface Group {
    * restart in place removes the containers that failed, and who is to blame is decided when every Pod is back.
    */
   readonly firstLosses: Map<string, Loss>;
+  /** UIDs of the Pods whose workers still ran in the last epoch when their agent had exited because it was told to. */
+  readonly told: Set<string>;
   /** UIDs of the Pods with a loss, by slot and by Job. */
   readonly lossesBySlot: Map<string, Set<string>>;
   readonly lossesByJob: Map<string, Set<string>>;
@@ -188,6 +190,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     podsByJob: new Map(),
     losses: new Map(),
     firstLosses: new Map(),
+    told: new Set(),
     lossesBySlot: new Map(),
     lossesByJob: new Map(),
     lossTallies: new Map(),

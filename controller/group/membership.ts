@@ -101,6 +101,28 @@ export function mayBeOld({ pod, restarts, firstSeenAt }: Member, run: Run): bool
   return restarts === undefined ? run.seenEnded : (agentOf(pod)?.restartCount ?? restarts) < restarts;
 }
 
+/** Whether the agent has exited because it was told to, while every worker of the epoch still ran. */
+export function isStopping(member: Member, agentExitCode: number | undefined, baseline: number): boolean {
+  const agent = agentOf(member.pod)?.state;
+  if (agent?.kind !== "terminated" || agent.exitCode !== agentExitCode || !member.running) return false;
+  return [...member.runs.values()].every((run) => run.seenAt > baseline && !mayBeOld(member, run));
+}
+
+/**
+ * A run of a worker that was seen in the Pod's epoch, and that a restart in place has ended since. A kubelet may remove
+ * the containers before it has reported how they ended: then only the restarts that it counts show it.
+ */
+export function restartedRun(member: Member, before: Member, baseline: number): string | undefined {
+  const [known, reported] = [agentOf(before.pod), agentOf(member.pod)];
+  if (member.state !== "live" || known === undefined || reported === undefined) return undefined;
+  if (epochOf(before) !== epochOf(member) || reported.restartCount <= known.restartCount) return undefined;
+  // A run that was known before the sync may belong to an earlier epoch.
+  const runs = [...before.runs.values()];
+  const isOfEpoch = before.running && before.restarts !== undefined;
+  if (!isOfEpoch || runs.some((run) => run.seenAt <= baseline || mayBeOld(before, run))) return undefined;
+  return runs[0]?.id;
+}
+
 /**
  * Whether every worker runs, or has succeeded, in the Pod's current epoch. A run that was known before the Pod
  * published the epoch belongs to an earlier one, which an outdated status still shows.

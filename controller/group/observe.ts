@@ -17,9 +17,11 @@ import {
   isReady,
   isRunning,
   isSameForPods,
+  isStopping,
   jobState,
   mayBeOld,
   memberState,
+  restartedRun,
   restartsOf,
   runsOf,
   unknownJobState,
@@ -35,6 +37,7 @@ export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: num
   const known = [...group.stages.values()].map(({ stage }) => stage);
   if (group.jobSet?.uid !== jobSet?.uid) {
     for (const uid of [...group.losses.keys(), ...group.firstLosses.keys()]) dropLoss(group, uid);
+    group.told.clear();
     group.suspensionSeen = false;
   } else if (JSON.stringify(stages) === JSON.stringify(known)) {
     // The usual case: only the size of an elastic JobSet can change the shape of a group.
@@ -93,6 +96,7 @@ export function forgetPod(group: Group, uid: string, now: number): void {
   removeFrom(group.podsByJob, jobOf(member.pod), uid);
   dropMember(group, member);
   group.reported.delete(uid);
+  group.told.delete(uid);
   noteVanished(group, member, now);
 }
 
@@ -109,6 +113,7 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   if (synced === undefined || syncedBefore === undefined || synced <= syncedBefore) return;
   group.baseline = group.tick;
   group.suspensionSeen = group.jobSet?.suspended === true;
+  group.told.clear();
   startEpoch(group, synced);
 }
 
@@ -225,12 +230,23 @@ function place(group: Group, pod: Pod, tallied: Member | undefined, now: number)
     tallyMember(group, member, 1);
   }
   if (state === "live" || state === "succeeded") supersede(group, pod);
+  if (isStopping(member, stage?.stage.agentExitCode, group.baseline)) group.told.add(pod.uid);
   // A Pod without its Job proves nothing new, and does not revoke what it proved before.
   if (child === undefined) return;
   const context = { exits: stage?.stage.exits ?? {}, jobEnds: isPaused(child.job) };
-  const failure = state === "outside" ? undefined : findFailure(pod, context);
+  const failure = state === "outside" ? undefined : (findFailure(pod, context) ?? findRestart(group, member, before));
   if (failure !== undefined) noteLoss(group, member, before, failure, now);
   else if (state === "outside" || !hasCrashed(group, pod)) withdrawLoss(group, pod.uid, running);
+}
+
+/** No agent is told to restart while the epoch runs. A view that lags behind is corrected when blame is settled. */
+function findRestart({ object, baseline }: Group, member: Member, before: Member | undefined): PodFailure | undefined {
+  const status = object?.status;
+  if (status === undefined || !epochRuns(status) || epochOf(member) !== status.syncedEpoch) return undefined;
+  const containerID = before === undefined ? undefined : restartedRun(member, before, baseline);
+  if (containerID === undefined) return undefined;
+  const cause = { reason: "PodRestarted", pod: member.pod.name } as const;
+  return { cause, counted: true, requestedAction: "restart", containerID };
 }
 
 const NO_RUNS: Member["runs"] = new Map();
@@ -246,10 +262,12 @@ function findRun({ runs }: Member, id: string): Run | undefined {
   return undefined;
 }
 
-/** A worker that was seen to exit has ended its epoch, even when the next status shows its Pod restarting in place. */
+/** A failure that was seen has ended its epoch, even when the next status shows its Pod restarting in place. */
 function hasCrashed(group: Group, { uid, deletion, phase }: Pod): boolean {
   const loss = group.losses.get(uid);
-  if (loss?.cause.reason !== "ContainerExited" || loss.requestedAction !== "restart") return false;
+  const reason = loss?.cause.reason;
+  if (loss === undefined || (reason !== "ContainerExited" && reason !== "PodRestarted")) return false;
+  if (loss.requestedAction !== "restart") return false;
   return deletion === undefined && phase !== "Succeeded" && (loss.runSeenAt ?? 0) > group.baseline;
 }
 
@@ -268,9 +286,13 @@ function noteLoss(group: Group, member: Member, last: Member | undefined, failur
   const run = failure.containerID === undefined ? undefined : findRun(member, failure.containerID);
   const runSeenAt = run === undefined || mayBeOld(member, run) ? 0 : run.seenAt;
   const before = group.losses.get(pod.uid);
+  // The Pod has taken the next epoch, and its status still shows how the last one ended.
+  if (before?.containerID !== undefined && before.containerID === failure.containerID && before.epoch < epoch.epoch)
+    return;
   // Once known not to count, it stays so: the Job that was suspended may be resumed before the Pod is gone.
   const wasUncounted = before?.epoch === epoch.epoch && !before.counted;
-  const termination = terminationOf(pod, failure.cause.container);
+  const { agentExitCode } = group.stages.get(child.job.replicatedJob)?.stage ?? {};
+  const termination = terminationOf(pod, failure.cause.container, agentExitCode);
   const { message } = termination ?? {};
   keepLoss(group, pod.uid, {
     ...failure,

@@ -16,7 +16,9 @@ const STOPPED: ReadonlySet<number> = new Set([137, 143]);
 export function ownCrashOf({ cause, own, counted, ignored, requestedAction }: Loss): LossTally["own"] {
   if (!counted || ignored === true || requestedAction === "fail") return "never";
   if (own === true) return "always";
-  return cause.reason === "ContainerExited" && !STOPPED.has(cause.exitCode ?? 0) ? "while-running" : "never";
+  const { reason, exitCode = 0 } = cause;
+  if (reason === "PodRestarted") return "while-running";
+  return reason === "ContainerExited" && !STOPPED.has(exitCode) ? "while-running" : "never";
 }
 
 /** A crash, as far as rules of failurePolicy look at it. */

@@ -1,6 +1,6 @@
 // The replicatedJobs of a JobSet as stages of one group: which take part, how many slots they have, and which stages
 // must be ready or complete before. Pure.
-import { hasAgent } from "../../src/api/agent-container.ts";
+import { hasAgent, restartExitCodeOf } from "../../src/api/agent-container.ts";
 import type { Dependency, JobSet, ReplicatedJob } from "../../src/api/jobset.ts";
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
 import { type ExitClasses, exitClassesOf } from "./exit-classes.ts";
@@ -12,6 +12,8 @@ export interface Stage {
   readonly podsPerJob: number;
   /** Whether its Pods carry an agent. A stage without agents has no epochs, but other stages may depend on it. */
   readonly participates: boolean;
+  /** How its agents exit when they are told to restart their Pods, if the template says so. */
+  readonly agentExitCode?: number;
   /** Names of the containers whose failure restarts the group. */
   readonly workers: readonly string[];
   /** Exit classes of the workers, by container name. */
@@ -25,11 +27,13 @@ export function stagesOf(jobSet: JobSet): readonly Stage[] {
     const jobSpec = asMap(replicatedJob.template["spec"]);
     const podSpec = asMap(asMap(jobSpec["template"])["spec"]);
     const exits = exitsOf(podSpec, jobSpec);
+    const agentExitCode = restartExitCodeOf(podSpec);
     return {
       name: replicatedJob.name,
       jobs: replicatedJob.replicas,
       podsPerJob: replicatedJob.parallelism,
       participates: hasAgent(podSpec),
+      ...(agentExitCode === undefined ? {} : { agentExitCode }),
       workers: Object.keys(exits),
       exits,
       prerequisites: prerequisitesOf(jobSet, replicatedJob, position),

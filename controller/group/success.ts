@@ -63,7 +63,7 @@ export function successAwaitedUntil(group: Group, status: InPlaceRestartStatus, 
 }
 
 function isCrash({ cause }: Loss): boolean {
-  return cause.reason === "ContainerExited" || cause.reason === "PodFailed";
+  return cause.reason === "ContainerExited" || cause.reason === "PodFailed" || cause.reason === "PodRestarted";
 }
 
 /** Whether the targets can no longer be done with these Pods lost. */

@@ -17,7 +17,11 @@ interface Suspicion {
   readonly suspects: readonly Suspect[];
   /** The first Pod that was deleted in the epoch. That is no failure, but explains those of the others. */
   readonly deleted?: Suspect;
-  /** Whether this process knows how every Pod ended the epoch. Otherwise it may have missed a failure. */
+  /** Pods that were told to restart, and of which no report has shown whether their workers still ran. */
+  readonly doubtful: readonly Suspect[];
+  /** How many Pods are known to have run until they were told to restart. */
+  readonly healthy: number;
+  /** Whether this process has seen the whole epoch. Otherwise it may have missed a failure. */
   readonly isComplete: boolean;
 }
 
@@ -28,9 +32,8 @@ export function findSuspects(
   now: number,
 ): Suspicion {
   const ordered = Date.parse(record.deprecated ?? "");
-  const losses = [...group.firstLosses].filter(
-    ([, loss]) => loss.epoch === record.fromEpoch && !isConsequence(loss, ordered),
-  );
+  const ended = [...group.firstLosses].filter(([, loss]) => loss.epoch === record.fromEpoch);
+  const losses = ended.filter(([, loss]) => !isConsequence(loss, ordered));
   const isProof = proofTest(group, status, now);
   const proven = losses.filter(([, loss]) => isProof(loss));
   const [deleted] = proven.filter(([, { cause }]) => cause.reason === "PodDeleted").map(toSuspect);
@@ -38,20 +41,22 @@ export function findSuspects(
   const unseen = restartedEarly(group, status, record, ordered);
   const known = [...unseen, ...failed];
   const seenFirst = known.some(({ cause }) => cause.pod === record.cause.pod) ? undefined : namedSuspect(group, record);
+  const suspects = seenFirst === undefined ? known : [seenFirst, ...known];
+  const back = livePods(group, (epoch) => epoch === record.fromEpoch + 1);
+  const stopped = new Set(ended.filter(([, loss]) => isStopped(loss, ordered)).map(([uid]) => uid));
+  const accounted = new Set([...suspects.map(({ uid }) => uid), ...group.told, ...stopped]);
+  const unknown = back.filter((member) => {
+    const { uid, replicatedJob } = member.pod;
+    return !accounted.has(uid) && !status.heldStages.includes(replicatedJob) && !isReplacement(member);
+  });
   return {
-    suspects: seenFirst === undefined ? known : [seenFirst, ...known],
+    suspects,
     ...(deleted === undefined ? {} : { deleted }),
     // A run that was over when this process first saw it may have failed in this epoch, or in an earlier one.
-    isComplete:
-      group.watchedEpoch === record.fromEpoch &&
-      losses.every(([, loss]) => isFresh(group, loss)) &&
-      livePods(group, (epoch) => epoch === record.fromEpoch + 1).every((member) => !isOutdated(member)),
+    isComplete: group.watchedEpoch === record.fromEpoch && losses.every(([, loss]) => isFresh(group, loss)),
+    doubtful: unknown.map((member) => suspectOf(member, { reason: "PodRestarted", pod: member.pod.name })),
+    healthy: new Set([...group.told, ...stopped]).size,
   };
-}
-
-/** Whether the status of a Pod at the barrier still shows workers of the epoch that ended. */
-function isOutdated({ pod }: Member): boolean {
-  return pod.containers.some(({ init, state: { kind } }) => !init && kind === "running");
 }
 
 /** A node's clock may differ by about this much from the controller's. */
@@ -61,7 +66,12 @@ const CLOCK_DIFFERENCE_MS = 1_000;
  * Whether the group restart itself ended the worker: the kubelet stops it after the agent has exited, and a worker may
  * exit because its peers are being stopped. What was seen before the restart was ordered is no consequence of it.
  */
-function isConsequence({ at, termination }: Loss, ordered: number): boolean {
+function isConsequence(loss: Loss, ordered: number): boolean {
+  return isStopped(loss, ordered) || (loss.cause.reason === "PodRestarted" && loss.at > ordered);
+}
+
+/** Whether its report shows that the worker ran until the group was told to restart. */
+function isStopped({ at, termination }: Loss, ordered: number): boolean {
   if (termination?.finishedAt === undefined || !(at > ordered)) return false;
   const { finishedAt, agentFinishedAt = Number.POSITIVE_INFINITY } = termination;
   return finishedAt > agentFinishedAt || finishedAt >= ordered + CLOCK_DIFFERENCE_MS;

@@ -45,6 +45,19 @@ describe("fail-on-failure-rule", () => {
     expect(scene.notices).toMatchObject([{ reason: "FailJobSetFailurePolicyAction", note: message }]);
   });
 
+  it("fails the JobSet for a leader that restarted, although no report has shown its exit code", () => {
+    const scene = leaderScene(0).restarts(DRIVER).settle();
+    expect(scene.status).toMatchObject({ deprecatedEpoch: 0, restarts: 0, phase: "Failed" });
+    expect(scene.status.history).toMatchObject([{ action: "FailJobSet", cause: { reason: "PodRestarted" } }]);
+  });
+
+  it("waits for such a leader when a follower crashes", () => {
+    const scene = leaderScene(0).restarts(FIRST).settle();
+    expect(scene.epochs).toBe("0/1");
+    scene.now += 1_500;
+    expect(scene.restarts(DRIVER).settle().status.phase).toBe("Failed");
+  });
+
   it("restarts in place for a follower that the rule does not target", () => {
     const scene = crashAndRecover(leaderScene(0), FIRST);
     expect(scene.status).toMatchObject({ syncedEpoch: 2, restarts: 1, phase: "Running" });

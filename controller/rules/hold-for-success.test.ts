@@ -25,6 +25,15 @@ describe("hold-for-success, where the driver decides the success of the JobSet,"
     ]);
   });
 
+  it("restarts the group when no report comes, although the Pod takes the next epoch before its status changes", () => {
+    const scene = driverScene(BY_DRIVER).fails(FIRST, "a", 3).settle();
+    scene.pod(FIRST, { epoch: { kind: "present", epoch: 2 } }).settle();
+    expect(scene.epochs).toBe("0/1");
+    scene.now += 3_000;
+    expect(scene.settle().epochs).toBe("1/1");
+    expect(scene.status.history).toMatchObject([{ cause: { reason: "ContainerExited", pod: FIRST, exitCode: 3 } }]);
+  });
+
   it("waits 5 s if the driver has no agent, because only its Job shows the success", () => {
     const scene = new Scene({ driver: { pods: 1, plain: true }, workers: { pods: 2 } }, BY_DRIVER).settle();
     scene.job("driver-0").job("workers-0").at(1, FIRST, SECOND).settle().runs("a", FIRST, SECOND).settle();
@@ -35,8 +44,9 @@ describe("hold-for-success, where the driver decides the success of the JobSet,"
   });
 
   it("waits as long for a peer that restarted although no report has shown its exit", () => {
-    const scene = driverScene(BY_DRIVER).at(2, FIRST).settle();
-    expect(scene.epochs).toBe("0/1");
+    const scene = driverScene(BY_DRIVER).restarts(FIRST).settle();
+    expect(scene.verdict()).toEqual({ reports: [], wakeAt: scene.now + 3_000 });
+    expect(scene.at(2, FIRST).settle().epochs).toBe("0/1");
     scene.now += 3_000;
     expect(scene.settle().epochs).toBe("1/1");
   });

@@ -164,6 +164,55 @@ describe("settle-blame", () => {
     expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
   });
 
+  it("names a Pod that was told to restart as a candidate if no report has shown that its worker still ran", () => {
+    const scene = ends(fourWorkers(), C, 3).settle();
+    scene.now += 500;
+    const { cause } =
+      arrive(scene.restarts(A, B, D), A, B, C, D)
+        .settle()
+        .status.history.at(-1) ?? {};
+    expect(cause).toMatchObject({ exitCode: 1, candidates: [C, A, B, D] });
+    expect(scene.status.history.at(-1)?.streak).toEqual({ restarts: 1, unexplained: 1 });
+  });
+
+  it("blames the only Pod that failed if another one ran until it was told to restart", () => {
+    const scene = ends(fourWorkers(), C, 3).settle();
+    scene.now += 500;
+    scene.exitsAgent(D).restarts(A, B, D);
+    expect(arrive(scene, A, B, C, D).settle().status.history.at(-1)?.cause).toMatchObject({ pod: C });
+  });
+
+  it("does not take an agent that was killed for one that was told", () => {
+    const scene = ends(fourWorkers(), C, 3).settle();
+    scene.now += 500;
+    scene.exitsAgent(D, 137).restarts(A, B, D);
+    expect(arrive(scene, A, B, C, D).settle().status.history.at(-1)?.cause.pod).toBeUndefined();
+  });
+
+  it("blames a worker with a code of its own, whatever became of the others", () => {
+    const scene = ends(fourWorkers(), C, 3, { exitCode: 139 }).settle();
+    scene.now += 500;
+    const { cause } =
+      arrive(scene.restarts(A, B, D), A, B, C, D)
+        .settle()
+        .status.history.at(-1) ?? {};
+    expect(cause).toMatchObject({ pod: C, exitCode: 139 });
+  });
+
+  it("blames no Pod if the agent of another one had been killed at about the same time", () => {
+    const scene = fourWorkers();
+    const ended = { kind: "terminated", reason: "Error", finishedAt: "2026-01-01T00:00:03Z" } as const;
+    const containers = scene.group.members.get(A)?.pod.containers ?? [];
+    const exitCode = (init: boolean) => (init ? 137 : 1);
+    scene
+      .pod(A, {
+        containers: containers.map((each) => ({ ...each, state: { ...ended, exitCode: exitCode(each.init) } })),
+      })
+      .settle();
+    ends(scene, C, 3, { exitCode: 139 });
+    expect(causeOf(scene)).toMatchObject({ candidates: [A, C] });
+  });
+
   it("blames the deletion of a Pod, and no worker, if others fail because of it", () => {
     const scene = ends(fourWorkers(), C, 3).settle().pod(A, { deletion: DELETED }).settle().forgetPod(A);
     arrive(scene, `${A}#2`, B, C, D).settle();

@@ -19,12 +19,14 @@ export function settleBlame(context: Context): Step | undefined {
   const isBack = isEveryPodBack(context);
   // A code of the recreate class is certain at once.
   if (!isBack && group.requests.size === 0) return undefined;
-  const { suspects, deleted, isComplete } = findSuspects(group, status, record, now);
+  const { suspects, deleted, doubtful, healthy, isComplete } = findSuspects(group, status, record, now);
   const requested = findRequested(suspects);
-  if (requested !== undefined) return judge(context, record, requested, suspects);
+  if (requested !== undefined) return judge(context, record, requested, suspects, []);
   if (!isBack) return undefined;
   if (deleted !== undefined) return blameDeletion(context, record, deleted.cause);
-  return judge(context, record, isComplete ? findCulprit(suspects) : undefined, suspects);
+  const culprit = isComplete ? findCulprit(suspects, { doubtful: doubtful.length, healthy }) : undefined;
+  // A process that has not seen the whole epoch has missed the reports of most.
+  return judge(context, record, culprit, suspects, isComplete ? doubtful : []);
 }
 
 /** Whether the record still has the blame that end-epoch gave it. Once every Pod was back, it is final. */
@@ -40,8 +42,9 @@ function judge(
   record: RestartRecord,
   culprit: Suspect | undefined,
   suspects: readonly Suspect[],
+  doubtful: readonly Suspect[],
 ): Step | undefined {
-  const cause = culprit?.cause ?? unexplained(record.cause, suspects);
+  const cause = culprit?.cause ?? unexplained(record.cause, suspects, doubtful);
   const exemption = culprit === undefined ? undefined : exemptionOf(context.group, context.jobSet, culprit.uid);
   const counted = culprit === undefined ? isUnexplainedCounted(context, record, suspects) : exemption === undefined;
   const isIgnored = exemption?.ignored === true;
@@ -101,12 +104,17 @@ function streakAfter(
   return streakWith(earlier, attribution, Date.parse(failureSeen), policy.progressAfter);
 }
 
-/** Several Pods failed, and the first of them is not known. What they have in common is kept. */
-function unexplained({ reason, pod }: RestartCause, suspects: readonly Suspect[]): RestartCause {
+/** Which Pod failed first is not known. What those have in common that are known to have failed is kept. */
+function unexplained(
+  { reason, pod }: RestartCause,
+  suspects: readonly Suspect[],
+  doubtful: readonly Suspect[],
+): RestartCause {
   const first = findCandidates(suspects).map(({ cause }) => cause);
   const [{ container, exitCode, message } = {}] = first;
   const isCommon = first.every((cause) => cause.container === container && cause.exitCode === exitCode);
-  const candidates = first.length === 0 ? [pod] : first.map((cause) => cause.pod);
+  const known = first.length === 0 ? [pod] : first.map((cause) => cause.pod);
+  const candidates = [...known, ...doubtful.map((each) => each.cause.pod)];
   return {
     reason,
     ...(isCommon && container !== undefined ? { container } : {}),

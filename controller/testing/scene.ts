@@ -2,7 +2,7 @@
 import { type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { Dependency, FailureRule, JobSet } from "../../src/api/jobset.ts";
-import { AGENT } from "../../src/api/names.ts";
+import { AGENT, AGENT_ENV } from "../../src/api/names.ts";
 import { type ContainerState, NEW_POD, type Pod } from "../../src/api/pod.ts";
 import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { JsonObject } from "../../src/json/types.ts";
@@ -43,6 +43,14 @@ export const DELETED = { timestamp: "2025-12-31T23:59:50Z", graceSeconds: 30 } a
 export const LEAVING = { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 } as const;
 const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
+/** How an agent exits that was told to restart its Pod. */
+const RESTART_EXIT_CODE = 88;
+const AGENT_CONTAINER = {
+  name: AGENT.container,
+  env: [{ name: AGENT_ENV.restartExitCode, value: String(RESTART_EXIT_CODE) }],
+  volumeMounts: [{ name: AGENT.tokenVolume }],
+};
+
 /** A template after injection: one worker, and one container that is not a worker. */
 function templateOf(
   annotations: JobSet["annotations"],
@@ -58,7 +66,7 @@ function templateOf(
     spec: {
       podFailurePolicy,
       template: {
-        spec: { initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }], containers },
+        spec: { initContainers: [AGENT_CONTAINER], containers },
       },
     },
   };
@@ -96,6 +104,8 @@ export class Scene {
   readonly #jobs = new Map<string, Job>();
   /** Restarts in place, by Pod. */
   readonly #restarts = new Map<string, number>();
+  /** Pods that have restarted and taken no epoch yet. */
+  readonly #waiting = new Set<string>();
   #stored: { readonly metadata: object; readonly spec: object; readonly status?: InPlaceRestartStatus } | undefined;
   #version = 0;
 
@@ -205,6 +215,16 @@ export class Scene {
     return this;
   }
 
+  /** The kubelet restarts these Pods in place, and has not reported why. */
+  restarts(...slots: readonly string[]): this {
+    for (const slot of slots) {
+      this.#restarts.set(slot, (this.#restarts.get(slot) ?? 0) + 1);
+      this.#removeContainers(slot);
+      this.#waiting.add(slot);
+    }
+    return this;
+  }
+
   /** The agents of these Pods publish an epoch. Before that, the kubelet has reported the restart in place. */
   at(epoch: number, ...slots: readonly string[]): this {
     for (const slot of slots) {
@@ -212,12 +232,22 @@ export class Scene {
       if (!this.#pods.has(slot)) this.pod(slot);
       const last = this.#pods.get(slot)?.epoch;
       // An agent takes one epoch in its life.
-      if (last?.kind === "present" && last.epoch !== epoch)
+      if (last?.kind === "present" && last.epoch !== epoch && !this.#waiting.delete(slot)) {
+        const isNext = last.epoch + 1 === epoch;
+        if (isNext && this.group.object?.status?.deprecatedEpoch === last.epoch) this.exitsAgent(slot);
         this.#restarts.set(slot, (this.#restarts.get(slot) ?? 0) + 1);
-      if (last?.kind === "present" && last.epoch + 1 === epoch) this.#removeContainers(slot);
+        if (isNext) this.#removeContainers(slot);
+      }
       this.pod(slot, { epoch: { kind: "present", epoch } });
     }
     return this;
+  }
+
+  /** The agent exits, because it was told to restart its Pod or for another reason. */
+  exitsAgent(slot: string, exitCode = RESTART_EXIT_CODE): this {
+    const state = { kind: "terminated", exitCode, reason: "Error" } as const;
+    const containers = this.#pods.get(slot)?.containers ?? [];
+    return this.pod(slot, { containers: containers.map((each) => (each.init ? { ...each, state } : each)) });
   }
 
   #removeContainers(slot: string): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasAgent } from "./agent-container.ts";
+import { hasAgent, restartExitCodeOf } from "./agent-container.ts";
 
 const agent = { name: "reprise-agent", volumeMounts: [{ name: "reprise-agent-token" }] };
 
@@ -16,5 +16,23 @@ describe("a Pod template with an agent", () => {
     ["malformed initContainers", { initContainers: ["reprise-agent", null] }],
   ])("is not one with %s", (_, podSpec) => {
     expect(hasAgent(podSpec)).toBe(false);
+  });
+});
+
+describe("the exit code of an agent that was told to restart its Pod", () => {
+  const withCode = (value: unknown) => ({
+    initContainers: [{ ...agent, env: [{ name: "POD_NAME" }, { name: "RESTART_EXIT_CODE", value }] }],
+  });
+
+  it("is in its environment", () => {
+    expect(restartExitCodeOf(withCode("88"))).toBe(88);
+  });
+
+  it.each(["", "eighty-eight", "-1", 88])("is unknown if the environment says %j", (value) => {
+    expect(restartExitCodeOf(withCode(value))).toBeUndefined();
+  });
+
+  it("is unknown without an agent", () => {
+    expect(restartExitCodeOf({ initContainers: [{ name: "fetch" }] })).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 // One process of an agent: the real decisions of agent/decide.ts, with a watch and a write that take virtual time.
 import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRestart } from "../../agent/decide.ts";
+import { afterAnswer, mayStartAlone, type Removal } from "../../agent/decide-removed.ts";
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
 
@@ -10,9 +11,15 @@ interface AgentHost {
   readonly replicatedJob: string;
   /** Writes the epoch to the Pod. Runs at the server. False when there is no such Pod. */
   publish(epoch: number): boolean;
-  lifted(epoch: number): void;
+  lifted(epoch: number, isAlone: boolean): void;
+  /** What this agent or an earlier one of the Pod knows about the removal of reprise. */
+  removal(): Removal | undefined;
+  noteRemoval(removal: Removal | undefined): void;
   exited(): void;
 }
+
+/** The pause between two such requests. */
+const CHECK_MS = 10_000;
 
 export class AgentProcess {
   readonly #world: World;
@@ -24,12 +31,26 @@ export class AgentProcess {
   /** What the watch has shown, once its list has arrived. */
   #latest: { readonly object: unknown } | undefined;
   #stopWatch: () => void = () => {};
+  /** The API server has said for long enough that the type is gone. */
+  #isRemoved = false;
 
   constructor(world: World, host: AgentHost) {
     this.#world = world;
     this.#host = host;
     this.#state = newAgent({ jobSetUid: host.jobSetUid, replicatedJob: host.replicatedJob });
     this.#watch();
+    this.#checkType();
+  }
+
+  /** Asks from time to time whether the API server still serves the type. */
+  #checkType(): void {
+    const { api, clock, isRemoved } = this.#world;
+    const answer = api.isDown ? "unknown" : isRemoved ? "gone" : "served";
+    const removal = afterAnswer(this.#host.removal(), answer, clock / 1_000);
+    this.#host.noteRemoval(removal);
+    this.#isRemoved = mayStartAlone(removal, answer);
+    if (this.#isRemoved && !this.#busy) this.#act();
+    this.#world.schedule.after(CHECK_MS, () => this.#alive && this.#checkType());
   }
 
   /** The process ends and does nothing more. */
@@ -66,7 +87,8 @@ export class AgentProcess {
   /** Performs every action that the last view calls for. */
   #act(): void {
     if (this.#latest === undefined) return;
-    const action = decide(this.#state, viewInPlaceRestart(this.#latest.object, this.#state));
+    const seen = viewInPlaceRestart(this.#latest.object, this.#state);
+    const action = decide(this.#state, this.#isRemoved ? { kind: "removed" } : seen);
     switch (action.kind) {
       case "wait":
         return;
@@ -79,7 +101,7 @@ export class AgentProcess {
       case "lift":
         this.#world.tell(this.#host.pod, `barrier lifted at epoch ${this.#state.epoch}`);
         this.#done(action);
-        this.#host.lifted(this.#state.epoch ?? 0);
+        this.#host.lifted(this.#state.epoch ?? 0, action.alone === true);
         return;
       case "restart":
         this.#world.tell(this.#host.pod, `agent exits: epoch ${this.#state.epoch} is deprecated`);

@@ -28,6 +28,11 @@ export class Controllers {
     this.#cluster.world.schedule.after(overlapMs, () => old.kill());
   }
 
+  /** reprise is removed: no other replica starts. */
+  remove(): void {
+    this.#leader.kill();
+  }
+
   /** A node was lost, or is back. */
   nodesChanged(): void {
     this.#leader.nodesChanged();

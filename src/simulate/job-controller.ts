@@ -18,6 +18,8 @@ export class JobController {
   readonly #losses = new Map<string, { readonly count: number; readonly retryAt: number }>();
   /** Indexes that are done, by Job. A finalizer keeps a Pod until its Job has counted it. */
   readonly #done = new Map<string, Set<number>>();
+  /** UIDs of the Jobs that their podFailurePolicy has failed. */
+  readonly #failedByPolicy = new Set<string>();
   #created = 0;
 
   constructor(world: World, nodes: Nodes) {
@@ -57,6 +59,11 @@ export class JobController {
       return;
     }
     const pods = api.list("pod").filter((pod) => pod.controller?.uid === known.uid);
+    if (pods.some((pod) => this.#isFinal(pod))) {
+      this.#failedByPolicy.add(known.uid);
+      this.fail(known.uid);
+      return;
+    }
     const job = withPods({ ...known, suspended }, pods, this.#done.get(known.uid) ?? new Set());
     const same = job.suspended === known.suspended && job.ready === known.ready && job.succeeded === known.succeeded;
     if (!same) api.set("job", job.uid, { ...job, resourceVersion: api.nextVersion() });
@@ -68,6 +75,19 @@ export class JobController {
       return;
     }
     for (let index = 0; index < job.parallelism; index += 1) this.#reconcileSlot(jobSet, job, pods, index);
+  }
+
+  isFailedByPolicy({ uid }: Job): boolean {
+    return this.#failedByPolicy.has(uid);
+  }
+
+  /** Whether podFailurePolicy fails the Job because of this Pod. */
+  #isFinal({ phase, containers }: Pod): boolean {
+    const { finalCodes } = this.#world;
+    return (
+      phase === "Failed" &&
+      containers.some(({ init, state }) => !init && state.kind === "terminated" && finalCodes.has(state.exitCode))
+    );
   }
 
   /** A Job that is deleted, or exceeded its deadline, ends its Pods first. */

@@ -120,7 +120,7 @@ export class JobSetController {
   /** Deletes every Job, and recreates each one as soon as its name is free. */
   #applyFailurePolicy(jobSet: JobSet, failed: Job): void {
     const { api } = this.#world;
-    const action = actionAfterDeadline(jobSet, failed);
+    const action = this.#jobs.isFailedByPolicy(failed) ? "FailJobSet" : actionAfterDeadline(jobSet, failed);
     const counts = !action.endsWith("IgnoreMaxRestarts");
     const isSpent = counts && jobSet.restartsCountTowardsMax >= (jobSet.failurePolicy?.maxRestarts ?? 0);
     if (isSpent || action === "FailJobSet") {

@@ -113,6 +113,14 @@ describe("the judge of grace periods", () => {
     expect(each.breaches).toEqual(["the JobSet failed because of a disruption in epoch 2"]);
   });
 
+  it("accepts that a JobSet fails after the evicted Pod has succeeded all the same", () => {
+    const each = running();
+    each.podDisrupted("1");
+    each.podSucceeded("1");
+    each.jobSetFailed("js", 2);
+    expect(each.breaches).toEqual([]);
+  });
+
   it("does not excuse an epoch with a failure in one of the same number, before the object was lost", () => {
     const each = running();
     each.epochFailed("js", 2);

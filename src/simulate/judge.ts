@@ -27,7 +27,8 @@ export class Judge {
   /** By JobSet and epoch. */
   readonly #failed = new Set<string>();
   readonly #departed = new Set<string>();
-  readonly #disrupted = new Set<string>();
+  /** Of each Pod that was disrupted, by its UID. */
+  readonly #disrupted = new Map<string, string>();
   readonly #endedAt = new Map<string, number>();
   /** When every controller has seen that the JobSet is suspended. */
   #suspensionVisibleAt = Number.POSITIVE_INFINITY;
@@ -84,6 +85,11 @@ export class Judge {
     this.#running.set(uid, worker);
   }
 
+  /** Without its group, because reprise was removed: no epoch is waited for. */
+  workerStartedAlone(uid: string, worker: RunningWorker): void {
+    this.#running.set(uid, worker);
+  }
+
   workerEnded(uid: string): void {
     const worker = this.#running.get(uid);
     if (worker !== undefined) this.#departed.add(epochKey(worker));
@@ -104,7 +110,12 @@ export class Judge {
   /** The Pod is evicted, or its node has no power. */
   podDisrupted(uid: string): void {
     const worker = this.#running.get(uid);
-    if (worker !== undefined) this.#disrupted.add(epochKey(worker));
+    if (worker !== undefined) this.#disrupted.set(uid, epochKey(worker));
+  }
+
+  /** Also if it was evicted before: then its work was done, and the group lost nothing. */
+  podSucceeded(uid: string): void {
+    this.#disrupted.delete(uid);
   }
 
   /** Its Pod is deleted, and the worker got SIGTERM. */
@@ -141,7 +152,7 @@ export class Judge {
 
   /** The JobSet fails, after this epoch has ended. */
   jobSetFailed(jobSetUid: string, epoch: number): void {
-    if (this.#disrupted.has(epochKey({ jobSetUid, epoch })))
+    if ([...this.#disrupted.values()].includes(epochKey({ jobSetUid, epoch })))
       this.#breach(`the JobSet failed because of a disruption in epoch ${epoch}`);
   }
 

@@ -1,8 +1,9 @@
 // One Pod as its kubelet runs it: restart rules, and the relist that notices exits late.
+import type { Removal } from "../../agent/decide-removed.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { nodeTime } from "./node-clock.ts";
-import { type PodStatus, podStatus } from "./pod-status.ts";
+import { type PodStatus, podStatus, RESTART_EXIT_CODE } from "./pod-status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import type { World } from "./world.ts";
 
@@ -17,6 +18,16 @@ export const GRACE_MS = 10_000;
 
 /** How long a worker takes to save its work when it gets SIGTERM. Some need longer than they are given. */
 const SAVE_MS = [50, 12_000] as const;
+
+/** How often an initContainer of the user fails once. Its kubelet retries it alone. */
+const INIT_FAILS = 0.1;
+const INIT_RETRY_MS = [500, 5_000] as const;
+
+/** What a run leaves in shared memory that a worker cannot do without. */
+const LEFT_BYTES = 60 * 2 ** 20;
+
+/** How often the kubelet removes the exited containers before it has reported how they ended. */
+const EXIT_UNREPORTED = 0.3;
 
 /** The kubelet deletes the object, and first reports the final status if that is still to be sent. */
 type Ended = (unsent: PodStatus | undefined) => void;
@@ -34,11 +45,19 @@ export class PodOnNode {
   #worker: { readonly id: string; readonly epoch: number } | undefined;
   /** The end of the worker, until the kubelet removes its container. */
   #exit: { readonly state: ContainerState; readonly id: string } | undefined;
+  /** The end of the agent, until then. */
+  #agentExit: ContainerState | undefined;
+  /** The run that ended with 0, until the kubelet removes its container. */
+  #succeeded: string | undefined;
   readonly #node: Pod["node"];
   #incarnation = 0;
   #restarts = 0;
   /** The epoch for which the barrier was lifted in this run: the worker runs, or is about to. */
   #lifted: number | undefined;
+  /** What earlier runs have left in shared memory. Only a new Pod is rid of it. */
+  #leftBytes = 0;
+  /** What the agents of this Pod know about the removal of reprise. */
+  #removal: Removal | undefined;
   /** A restart of all containers or the termination of the Pod is in progress. */
   #changing = false;
   #gone = false;
@@ -72,6 +91,7 @@ export class PodOnNode {
     if (exitCode !== 0) this.#fail();
     this.#stopWorker();
     this.#world.tell(this.#name, `worker exits with ${exitCode}`);
+    if (exitCode === 0) this.#succeeded = worker.id;
     if (exitCode !== 0) {
       this.#noteFailure(worker.epoch);
       this.#exit = { state: { kind: "terminated", exitCode, reason: "Error", finishedAt: this.#time }, id: worker.id };
@@ -81,6 +101,12 @@ export class PodOnNode {
       if (exitCode === 0) this.#succeed(worker.id);
       else this.#restartAll();
     });
+  }
+
+  /** The worker has left so much in shared memory that no later one finds room, and fails. */
+  fillSharedMemory(): void {
+    this.#leftBytes = LEFT_BYTES;
+    this.endWorker(1);
   }
 
   /** The worker notices that a peer has left, and fails. */
@@ -99,7 +125,7 @@ export class PodOnNode {
     const reached = this.#world.api.get("pod", this.#uid)?.epoch;
     if (reached?.kind === "present") this.#failIn(reached.epoch);
     if (this.#lifted !== undefined) this.#noteFailure(this.#lifted);
-    this.#stopAgent();
+    this.#endAgent(137);
     this.#atRelist(() => this.#restartAll());
   }
 
@@ -122,7 +148,9 @@ export class PodOnNode {
       this.#stopWorker();
       this.#stopAgent();
       const state: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error" };
-      this.#report("Failed", undefined, worker === undefined ? { kind: "waiting", reason: "" } : state, worker?.id);
+      if (this.#succeeded !== undefined) this.#succeed(this.#succeeded);
+      else
+        this.#report("Failed", undefined, worker === undefined ? { kind: "waiting", reason: "" } : state, worker?.id);
       this.#world.after(50, 500, () => ended(this.#reporter.unsent));
     });
   }
@@ -140,6 +168,7 @@ export class PodOnNode {
     if (this.#gone || this.#world.api.get("pod", this.#uid)?.deletion !== undefined) return;
     this.#changing = false;
     this.#exit = undefined;
+    this.#agentExit = undefined;
     this.#incarnation += 1;
     this.#lifted = undefined;
     const { api } = this.#world;
@@ -156,15 +185,21 @@ export class PodOnNode {
         this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, epoch);
         // The agent was killed while its request was on the way.
         if (this.#agent === undefined || incarnation !== this.#incarnation) this.#failIn(epoch);
-        api.set("pod", this.#uid, { ...pod, epoch: { kind: "present", epoch }, resourceVersion: api.nextVersion() });
+        const left = this.#leftBytes === 0 ? {} : { shmLeftoverBytes: this.#leftBytes };
+        const resourceVersion = api.nextVersion();
+        api.set("pod", this.#uid, { ...pod, ...left, epoch: { kind: "present", epoch }, resourceVersion });
         return true;
       },
-      lifted: (epoch) => {
+      lifted: (epoch, isAlone) => {
         this.#lifted = epoch;
-        this.#startWorker(epoch, this.#incarnation);
+        this.#startWorker(epoch, this.#incarnation, isAlone);
+      },
+      removal: () => this.#removal,
+      noteRemoval: (removal) => {
+        this.#removal = removal;
       },
       exited: () => {
-        this.#stopAgent();
+        this.#endAgent(RESTART_EXIT_CODE);
         this.#atRelist(() => this.#restartAll());
       },
     });
@@ -172,20 +207,31 @@ export class PodOnNode {
   }
 
   /** The startup probe succeeds. The kubelet may not have noticed yet that the agent has exited meanwhile. */
-  #startWorker(epoch: number, incarnation: number): void {
-    this.#world.after(...WORKER_START_MS, () => {
+  #startWorker(epoch: number, incarnation: number, isAlone: boolean): void {
+    const [least, most] = WORKER_START_MS;
+    const retryMs = this.#failInit();
+    this.#world.after(least + retryMs, most + retryMs, () => {
       if (this.#gone || this.#changing || incarnation !== this.#incarnation) return;
       const id = `${this.#uid}-worker-${incarnation}`;
       this.#worker = { id, epoch };
       this.#world.tell(this.#name, `worker starts in epoch ${epoch}`);
-      this.#world.judge.workerStarted(this.#uid, {
-        pod: this.#name,
-        jobSetUid: this.#jobSet.uid,
-        stage: this.#stage,
-        epoch,
-      });
+      const worker = { pod: this.#name, jobSetUid: this.#jobSet.uid, stage: this.#stage, epoch };
+      if (isAlone) this.#world.judge.workerStartedAlone(this.#uid, worker);
+      else this.#world.judge.workerStarted(this.#uid, worker);
       this.#report("Running", { kind: "running" }, { kind: "running" }, id);
+      // Without room it soon fails, as a worker does that has lost a peer.
+      if (this.#leftBytes > 0) this.losePeer();
     });
+  }
+
+  /** Returns how long the kubelet retries an initContainer before it goes on, in milliseconds. */
+  #failInit(): number {
+    const { random } = this.#world;
+    if (!random.chance(INIT_FAILS)) return 0;
+    this.#world.tell(this.#name, "an initContainer fails, and its kubelet retries it");
+    const init: ContainerState = { kind: "terminated", exitCode: 1, reason: "Error", finishedAt: this.#time };
+    this.#report("Pending", { kind: "running" }, { kind: "waiting", reason: "PodInitializing" }, undefined, init);
+    return random.between(...INIT_RETRY_MS);
   }
 
   #atRelist(notice: () => void): void {
@@ -200,19 +246,40 @@ export class PodOnNode {
   #restartAll(): void {
     if (this.#changing || this.#gone) return;
     this.#changing = true;
-    const ended: ContainerState = { kind: "terminated", exitCode: 137, reason: "Error", finishedAt: this.#time };
-    const agent: ContainerState = this.#agent === undefined ? ended : { kind: "running" };
-    if (this.#exit !== undefined) this.#report("Running", agent, this.#exit.state, this.#exit.id);
+    if (this.#exit !== undefined && this.#isFinal(this.#exit.state)) {
+      this.#failPod(this.#exit.state, this.#exit.id);
+      return;
+    }
+    if (!this.#world.random.chance(EXIT_UNREPORTED)) this.#reportEnd();
     this.#world.after(20, 2_000, () => {
       if (this.#gone) return;
       this.#world.judge.workerKilled(this.#uid);
       this.#stopWorker();
       this.#stopAgent();
+      this.#succeeded = undefined;
       this.#restarts += 1;
       const waiting: ContainerState = { kind: "waiting", reason: "RestartingAllContainers" };
       this.#report("Running", waiting, waiting);
       this.#world.after(50, 600, () => this.#start());
     });
+  }
+
+  /** No rule restarts anything after such an exit: the Pod fails, even if its agent has exited too. */
+  #isFinal(state: ContainerState): boolean {
+    return state.kind === "terminated" && this.#world.finalCodes.has(state.exitCode);
+  }
+
+  #failPod(state: ContainerState, id: string): void {
+    this.#world.finalExits.push(this.#name);
+    this.#stopAgent();
+    this.#report("Failed", this.#agentExit, state, id);
+  }
+
+  /** What has ended, before the kubelet stops the rest. */
+  #reportEnd(): void {
+    const agent = this.#agentExit ?? { kind: "running" };
+    if (this.#exit !== undefined) this.#report("Running", agent, this.#exit.state, this.#exit.id);
+    else if (this.#worker !== undefined) this.#report("Running", agent, { kind: "running" }, this.#worker.id);
   }
 
   /** By the clock of its node. */
@@ -228,6 +295,7 @@ export class PodOnNode {
     this.#changing = true;
     this.#stopAgent();
     this.#world.judge.slotReached(this.#jobSet.uid, this.#slot, Number.POSITIVE_INFINITY);
+    this.#world.judge.podSucceeded(this.#uid);
     this.#report("Succeeded", undefined, { kind: "terminated", exitCode: 0, reason: "Completed" }, id);
   }
 
@@ -252,12 +320,23 @@ export class PodOnNode {
     this.#worker = undefined;
   }
 
+  #endAgent(exitCode: number): void {
+    this.#stopAgent();
+    this.#agentExit = { kind: "terminated", exitCode, reason: "Error", finishedAt: this.#time };
+  }
+
   #stopAgent(): void {
     this.#agent?.end();
     this.#agent = undefined;
   }
 
-  #report(phase: Pod["phase"], agent: ContainerState | undefined, worker: ContainerState, workerId?: string): void {
+  #report(
+    phase: Pod["phase"],
+    agent: ContainerState | undefined,
+    worker: ContainerState,
+    workerId?: string,
+    init?: ContainerState,
+  ): void {
     this.#reporter.report(
       podStatus(phase, {
         agent: agent ?? { kind: "unknown" },
@@ -265,6 +344,7 @@ export class PodOnNode {
         worker,
         workerId,
         restarts: this.#restarts,
+        init,
       }),
     );
   }

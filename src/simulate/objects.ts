@@ -1,22 +1,40 @@
 // The objects of a simulation as their controllers create them.
 import { type Job, NEW_JOB } from "../api/job.ts";
-import type { JobSet } from "../api/jobset.ts";
-import { AGENT, ANNOTATION } from "../api/names.ts";
+import type { FailureRule, JobSet } from "../api/jobset.ts";
+import { AGENT, AGENT_ENV, ANNOTATION } from "../api/names.ts";
 import { NEW_POD, type Pod } from "../api/pod.ts";
-import { workerRestartRule } from "../policy/compile.ts";
+import { FAIL_JOB_SET_RULE, podFailureRules, workerRestartRule } from "../policy/compile.ts";
 import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
-import { WORKER } from "./pod-status.ts";
+import { RESTART_EXIT_CODE, WORKER } from "./pod-status.ts";
 import { JOB_SET, type JobSetShape, NAMESPACE, NODES, type StageShape } from "./shape.ts";
+
+/** The rule that injection adds for exit codes that fail the JobSet. */
+const FAIL_BY_CODE: FailureRule = {
+  name: FAIL_JOB_SET_RULE,
+  action: "FailJobSet",
+  targetReplicatedJobs: [],
+  onJobFailureReasons: ["PodFailurePolicy"],
+  onJobFailureMessagePatterns: [],
+};
 
 export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: string): JobSet {
   const { stages, inOrder, maxRestarts, escalateAfter, policies = {} } = shape;
-  const { successPolicy, rules, backoffLimits } = policies;
+  const { successPolicy, failCodes = [], backoffLimits } = policies;
+  const codes = { ...RESTART_EVERYTHING, fail: failCodes };
+  const rules = failCodes.length === 0 ? policies.rules : [FAIL_BY_CODE, ...(policies.rules ?? [])];
   const template = {
     spec: {
+      podFailurePolicy: { rules: podFailureRules(codes, [WORKER]) },
       template: {
         spec: {
-          initContainers: [{ name: AGENT.container, volumeMounts: [{ name: AGENT.tokenVolume }] }],
-          containers: [{ name: WORKER, restartPolicyRules: [workerRestartRule(RESTART_EVERYTHING)] }],
+          initContainers: [
+            {
+              name: AGENT.container,
+              env: [{ name: AGENT_ENV.restartExitCode, value: String(RESTART_EXIT_CODE) }],
+              volumeMounts: [{ name: AGENT.tokenVolume }],
+            },
+          ],
+          containers: [{ name: WORKER, restartPolicyRules: [workerRestartRule(codes)] }],
         },
       },
     },

@@ -1,18 +1,33 @@
 // Shows that the simulator finds what it is there to find: each promise is broken on purpose in the controller's own
 // rules, and the run must end with the breach that names the promise.
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { epochRuns } from "../../controller/group/epochs.ts";
 import { RULES } from "../../controller/rules/chain.ts";
 import type { Context, Rule, Step } from "../../controller/rules/rule.ts";
 import { failOverBudget } from "../../controller/rules/spend-budget.ts";
 import { openRecord } from "../../controller/status/history.ts";
 import type { RestartRecord } from "../api/in-place-restart.ts";
 import type { FailureRule } from "../api/jobset.ts";
+import { AGENT } from "../api/names.ts";
+import type { Pod } from "../api/pod.ts";
 import type { FaultKind } from "./faults/catalog.ts";
+import { FINAL_CODE } from "./faults/kill-containers.ts";
+import { JobController } from "./job-controller.ts";
 import type { PolicyShape } from "./policies.ts";
 import type { JobSetShape } from "./shape.ts";
 import { simulate } from "./simulate.ts";
 
+/** Whether agents ever believe that reprise was removed. */
+const removal = vi.hoisted(() => ({ isBelieved: true }));
+
+vi.mock("../../agent/decide-removed.ts", async (original) => {
+  const actual = await original<typeof import("../../agent/decide-removed.ts")>();
+  const mayStartAlone: typeof actual.mayStartAlone = (...known) => removal.isBelieved && actual.mayStartAlone(...known);
+  return { ...actual, mayStartAlone };
+});
+
 afterEach(() => {
+  removal.isBelieved = true;
   vi.restoreAllMocks();
 });
 
@@ -26,13 +41,15 @@ interface Setting {
   readonly apart?: number;
   readonly maxRestarts?: number;
   readonly policies?: PolicyShape;
+  readonly escalateAfter?: number;
 }
 
 /** The breaches of runs in which the faults strike one after the other. */
-function breachesOf({ faults, apart = 60_000, maxRestarts = 1_000, policies }: Setting): readonly string[] {
+function breachesOf(setting: Setting): readonly string[] {
+  const { faults, apart = 60_000, maxRestarts = 1_000, policies, escalateAfter = 1 } = setting;
   const stage = (name: string, parallelism: number) => ({ name, replicas: 1, parallelism, dependsOn: [] });
   const stages = [stage("driver", 1), stage("workers", 3)];
-  const shape: JobSetShape = { stages, inOrder: false, maxRestarts, escalateAfter: 1 };
+  const shape: JobSetShape = { stages, inOrder: false, maxRestarts, escalateAfter };
   return SEEDS.flatMap((seed) => {
     const at = (index: number) => SETTLED_MS + index * apart + ((seed * 37) % 1_000);
     return simulate({
@@ -78,6 +95,8 @@ const PEER_CRASHES: Setting = {
 };
 const EXEMPT: PolicyShape = { rules: [ruleFor("RestartJobSetAndIgnoreMaxRestarts", "workers")] };
 const FINAL: PolicyShape = { rules: [ruleFor("FailJobSet", "workers")], backoffLimits: { workers: 0 } };
+
+const FAIL_CODES: PolicyShape = { failCodes: [FINAL_CODE] };
 
 /** Nothing has ended when the epoch does: neither the workers of a deleted Pod, nor those of a suspended JobSet. */
 const IN_VAIN = /^epoch \d+ ended (although nothing ended in it|while)/;
@@ -155,6 +174,50 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
       changeRecord("end-epoch", (record) => ({ ...record, counted: true }));
     },
     /^counted the failure of train-workers-\S+, which rule own exempts$/,
+  ],
+  [
+    "an initContainer that its kubelet retries restarts the group",
+    { faults: ["kill-worker", "kill-worker"] },
+    () =>
+      plant("end-epoch", (context, original) => {
+        const { group, status } = context;
+        const hasFailed = ({ name, init, state }: Pod["containers"][number]) =>
+          init && name !== AGENT.container && state.kind === "terminated" && state.exitCode !== 0;
+        const isRetried = [...group.members.values()].some(({ pod }) => pod.containers.some(hasFailed));
+        if (!isRetried || !epochRuns(status)) return original(context);
+        return { status: { ...status, deprecatedEpoch: status.syncedEpoch }, notices: [] };
+      }),
+    IN_VAIN,
+  ],
+  [
+    "an exit code that fails the JobSet restarts the group",
+    { faults: ["exit-final", "kill-worker"], apart: 100, policies: FAIL_CODES },
+    () => remove("fail-on-exit-code"),
+    /^restarted after exit code 42 of train-\S+, which is final$/,
+  ],
+  [
+    "an exit code that fails the JobSet does not fail it",
+    { faults: ["exit-final"], policies: FAIL_CODES },
+    () => {
+      remove("fail-on-exit-code");
+      // As without the rule that injection adds: JobSet recreates its Jobs.
+      vi.spyOn(JobController.prototype, "isFailedByPolicy").mockReturnValue(false);
+    },
+    /^train-\S+ failed for good, and the JobSet did not$/,
+  ],
+  [
+    "a Pod whose shared memory is full gets no new Pod",
+    { faults: ["fill-shared-memory"], escalateAfter: 50 },
+    () => remove("settle-blame"),
+    /^the group did not come back/,
+  ],
+  [
+    "a group that fails after reprise was removed waits endlessly",
+    { faults: ["remove-reprise", "kill-worker"], apart: 5_000 },
+    () => {
+      removal.isBelieved = false;
+    },
+    /^the group did not come back: 3 workers run/,
   ],
   [
     "the ladder moves the Pod whose failure was reported first",

@@ -3,6 +3,10 @@ import { AGENT } from "../api/names.ts";
 import type { ContainerState, ContainerStatus, Pod } from "../api/pod.ts";
 
 export const WORKER = "main";
+const INIT = "download";
+
+/** How an agent exits that was told to restart its Pod. */
+export const RESTART_EXIT_CODE = 88;
 
 export type PodStatus = Pick<Pod, "phase" | "containers" | "conditions">;
 
@@ -14,10 +18,12 @@ export interface Containers {
   readonly workerId?: string | undefined;
   /** Restarts of all containers. */
   readonly restarts: number;
+  /** The user's own initContainer. Absent while there is nothing to say about it. */
+  readonly init?: ContainerState | undefined;
 }
 
 export function podStatus(phase: Pod["phase"], containers: Containers): PodStatus {
-  const { agent, agentId, worker, workerId, restarts } = containers;
+  const { agent, agentId, worker, workerId, restarts, init } = containers;
   const isReady = phase === "Running" && worker.kind === "running";
   return {
     phase,
@@ -25,6 +31,7 @@ export function podStatus(phase: Pod["phase"], containers: Containers): PodStatu
     containers: [
       // Its startup probe has succeeded before a worker is created.
       { ...containerStatus(AGENT.container, true, agent, agentId, restarts), started: worker.kind !== "waiting" },
+      ...(init === undefined ? [] : [containerStatus(INIT, true, init, undefined, restarts)]),
       containerStatus(WORKER, false, worker, workerId, restarts),
     ],
   };

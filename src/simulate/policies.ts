@@ -7,6 +7,8 @@ export interface PolicyShape {
   readonly successPolicy?: SuccessPolicy;
   /** Of failurePolicy. */
   readonly rules?: readonly FailureRule[];
+  /** Exit codes that fail the JobSet. */
+  readonly failCodes?: readonly number[];
   /** By stage, as the user wrote them. */
   readonly backoffLimits?: Readonly<Record<string, number>>;
 }

@@ -42,6 +42,10 @@ export class PolicyJudge {
       if (isRestart) this.#world.breach("restarted after the targets had succeeded");
       if (status.restarts > old.restarts) this.#world.breach("counted a restart after the targets had succeeded");
     }
+    const isOrdered = status.deprecatedEpoch > old.deprecatedEpoch;
+    const code = last?.cause.exitCode ?? 0;
+    if (isOrdered && this.#shape.policies?.failCodes?.includes(code) === true && last?.action !== "FailJobSet")
+      this.#world.breach(`restarted after exit code ${code} of ${last?.cause.pod}, which is final`);
     if (last === undefined || status.syncedEpoch === old.syncedEpoch) return;
     const rule = this.#ruleFor(last);
     if (rule?.action.endsWith("IgnoreMaxRestarts") === true && status.restarts > old.restarts)

@@ -5,6 +5,7 @@ import { LONGEST_OUTAGE_MS } from "./faults/api-outage.ts";
 import { FAULTS, type Fault, type FaultKind } from "./faults/catalog.ts";
 import { RETRY_MS } from "./faults/fault.ts";
 import { NODE_LOSS_MS } from "./faults/lose-node.ts";
+import { REMOVAL_MS } from "./faults/remove-reprise.ts";
 import { JOB_SET, type JobSetShape } from "./shape.ts";
 import type { Moment } from "./timeline.ts";
 
@@ -49,7 +50,8 @@ class Run {
     const strikes = (asked: FaultKind) => faults.some(({ kind }) => kind === asked);
     // Requests made during an outage happen after it.
     const outage = strikes("api-outage") ? LONGEST_OUTAGE_MS : 0;
-    schedule.after(last + outage + (strikes("lose-node") ? NODE_LOSS_MS : AFTERMATH_MS), () => {
+    const removal = strikes("remove-reprise") ? REMOVAL_MS : 0;
+    schedule.after(last + outage + removal + (strikes("lose-node") ? NODE_LOSS_MS : AFTERMATH_MS), () => {
       this.#allStruck = true;
     });
     const isOver = () => judge.breaches.length > 0 || (this.#allStruck && this.#unsettled() === "");
@@ -79,6 +81,8 @@ class Run {
     const countable = this.#countable();
     if (restarts > countable) breaches.push(`${restarts} restarts counted for ${countable} failures`);
     const outcome = jobSets.jobSet?.outcome ?? "none";
+    const [final] = world.finalExits;
+    if (final !== undefined && outcome !== "Failed") breaches.push(`${final} failed for good, and the JobSet did not`);
     return {
       moments: world.moments,
       breaches,
@@ -91,6 +95,7 @@ class Run {
   /** The most restarts that may be counted. */
   #countable(): number {
     const struck = new Set(this.#struck);
+    if (this.#struck.some((kind) => FAULTS[kind].lasts === true)) return Number.POSITIVE_INFINITY;
     return this.#struck.filter((kind) => FAULTS[kind].mayCount(struck)).length;
   }
 
@@ -99,13 +104,15 @@ class Run {
     const { world, jobSets } = this.#cluster;
     const { api, judge } = world;
     if (jobSets.jobSet?.outcome !== "none") return "";
+    const done = api.list("job").reduce((sum, { succeeded }) => sum + succeeded, 0);
+    const { running } = judge;
+    const stranded = `${running.length} workers run, ${done} are done`;
+    if (world.isRemoved) return running.length + done < jobSets.slots ? stranded : "";
     const status = api.get("object", JOB_SET)?.status;
     if (status === undefined) return "no InPlaceRestart";
     if (status.deprecatedEpoch >= status.syncedEpoch) return "between two epochs";
     if (status.heldStages.length > 0) return `${status.heldStages.join(", ")} held`;
-    const done = api.list("job").reduce((sum, { succeeded }) => sum + succeeded, 0);
-    const { running } = judge;
-    if (running.length + done < jobSets.slots) return `${running.length} workers run, ${done} are done`;
+    if (running.length + done < jobSets.slots) return stranded;
     if (running.some(({ epoch }) => epoch !== status.syncedEpoch)) return "a worker runs in another epoch";
     return status.phase === "Running" ? "" : `phase is ${status.phase}`;
   }

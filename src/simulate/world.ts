@@ -23,6 +23,11 @@ export class World {
   /** The nodes without power, and those of them that are known to be lost. */
   readonly poweredOff = new Set<string>();
   readonly unreachable = new Map<string, Unreachable>();
+  /** Exit codes that fail the JobSet, and the Pods that have failed with one. */
+  finalCodes: ReadonlySet<number> = new Set();
+  readonly finalExits: string[] = [];
+  /** reprise was removed from the cluster, and with it the type of its objects. */
+  isRemoved = false;
   #uids = 0;
 
   constructor(seed: number) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
 import { busyboxArchive } from "../cluster/parts/images.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { type GroupState, scripted, TrainingGroup, uids } from "./group.ts";
+import { type GroupState, podAt, scripted, TrainingGroup, uids } from "./group.ts";
 import { spread } from "./placement.ts";
 import { type Installation, install } from "./reprise.ts";
 import { connected, countRuns, dependent, REST, SHARED_MOUNT_PATH, script, untilTold } from "./scripts.ts";
@@ -78,7 +78,7 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
     ];
   }, 600_000);
 
-  test("over 40 failures the wrong Pod is blamed at most twice, and where no Pod is, candidates are named", () => {
+  test("over 40 failures the wrong Pod is blamed at most twice, or else the right one is a candidate", () => {
     const records = groups.flatMap(({ code, last }) => last.history.map(({ cause }) => ({ code, cause })));
     expect(records).toHaveLength(groups.length * FAILURES);
     const known = records.flatMap(({ code, cause }) => (cause.pod === undefined ? [] : [{ code, pod: cause.pod }]));
@@ -91,13 +91,13 @@ describe("one of four workers fails, and the others exit with 1 within milliseco
       );
       process.stdout.write(`exit code ${code}: the victim blamed ${victim} times, a peer ${peer}, no Pod ${none}\n`);
     }
+    const missed = unknown.filter(({ cause }) => cause.candidates?.some(isVictim) !== true);
+    process.stdout.write(`${unknown.length - missed.length} of ${unknown.length} have the right candidate\n`);
     expect(wrong.length, JSON.stringify(wrong)).toBeLessThanOrEqual(2);
-    // A signal tells it from its peers, but a busy kubelet restarts a Pod without having reported how it ended.
-    expect(right.length).toBeGreaterThan(0);
-    const named = unknown.filter(({ cause }) => (cause.candidates ?? []).length > 0);
-    const rightOnes = named.filter(({ cause }) => cause.candidates?.some(isVictim));
-    process.stdout.write(`${named.length} of ${unknown.length} have candidates, ${rightOnes.length} the right one\n`);
-    expect(named.length).toBeGreaterThanOrEqual(unknown.length / 2);
+    // A signal tells it from its peers whenever its kubelet reports it. On a busy machine that is less than every other
+    // time, and nothing else shows an exit code (docs/failure-policy.md).
+    expect(right.filter(({ code }) => code === 139).length).toBeGreaterThanOrEqual(FAILURES / 2);
+    expect(missed.length, JSON.stringify(missed)).toBeLessThanOrEqual(4);
   });
 
   test("the ladder moves no Pod that did not fail first", () => {
@@ -180,14 +180,15 @@ describe.concurrent("a worker that leaves 20 MiB in a /dev/shm of 64 MiB in ever
       annotations: { [ANNOTATION.escalateAfter]: "50" },
       podSpec: { workers: folder.podSpec({ ...scripted(text), image: OTHER_USER.image }) },
     });
+    const first = await group.reached("starts", ({ pods }) => pods.length === 2);
     const last = await tenRestarts(group);
     const moves = last.history.filter(({ action }) => action === "RecreatePod");
     expect(moves.length).toBeGreaterThan(0);
-    // It is the only candidate if it is not known how the other one ended.
+    // It is only a candidate if no report has shown how the other one ended. That one is never moved.
     for (const { cause } of moves) {
-      const candidates = cause.candidates ?? [cause.pod];
-      expect(candidates).toEqual([expect.stringContaining("other-user-workers-0-0-")]);
+      expect(cause.pod ?? cause.candidates?.[0]).toContain("other-user-workers-0-0-");
     }
+    expect(podAt(last, 1).uid).toBe(podAt(first, 1).uid);
     expect(folder.has(`left-${FAILURES + 1}-0`)).toBe(true);
     await group.delete();
   });

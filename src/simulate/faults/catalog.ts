@@ -6,10 +6,12 @@ import { crashTogether } from "./crash-together.ts";
 import { deleteJob } from "./delete-job.ts";
 import { deletePod, evictPod, forceDeletePod } from "./delete-pod.ts";
 import type { FaultDefinition } from "./fault.ts";
-import { finishWorker, killAgent, killBoth, killWorker } from "./kill-containers.ts";
+import { fillSharedMemory } from "./fill-shared-memory.ts";
+import { exitFinally, finishWorker, killAgent, killBoth, killWorker } from "./kill-containers.ts";
 import { loseNode } from "./lose-node.ts";
 import { loseObject } from "./lose-object.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
+import { removeReprise } from "./remove-reprise.ts";
 import { killController, secondLeader } from "./replace-controller.ts";
 import { slowWatches } from "./slow-watches.ts";
 import { suspend } from "./suspend.ts";
@@ -33,6 +35,9 @@ export const FAULTS = {
   suspend,
   "recreate-jobset": recreateJobSet,
   "crash-together": crashTogether,
+  "exit-final": exitFinally,
+  "fill-shared-memory": fillSharedMemory,
+  "remove-reprise": removeReprise,
 } as const satisfies Readonly<Record<string, FaultDefinition>>;
 
 export type FaultKind = keyof typeof FAULTS;
@@ -55,7 +60,12 @@ export function parseFault(text: string): Fault | undefined {
   return { kind, at };
 }
 
-const KINDS = Object.keys(FAULTS).filter(isFaultKind);
+/** They need a JobSet of a certain shape, or nothing can follow them. */
+const NOT_RANDOM: ReadonlySet<FaultKind> = new Set(["exit-final", "fill-shared-memory", "remove-reprise"]);
+
+const KINDS = Object.keys(FAULTS)
+  .filter(isFaultKind)
+  .filter((kind) => !NOT_RANDOM.has(kind));
 
 /** The faults of one seed: some far apart, some during the recovery from the one before. */
 export function randomFaults(seed: number, most: number): readonly Fault[] {

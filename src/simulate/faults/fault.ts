@@ -9,6 +9,8 @@ export interface FaultDefinition {
   readonly byRequest: boolean;
   /** Whether one counted restart may follow, given all faults of the run. Others must not use up the budget. */
   readonly mayCount: (struck: ReadonlySet<string>) => boolean;
+  /** It fails workers again and again. */
+  readonly lasts?: boolean;
   strike(cluster: Cluster): void;
 }
 

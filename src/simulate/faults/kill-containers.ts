@@ -26,6 +26,16 @@ export const killBoth: FaultDefinition = {
   },
 };
 
+/** An exit code that fails the JobSet, where its shape says so. */
+export const FINAL_CODE = 42;
+
+export const exitFinally: FaultDefinition = {
+  text: `a worker exits with code ${FINAL_CODE}`,
+  byRequest: false,
+  mayCount: always,
+  strike: (cluster) => victim(cluster, ({ hasWorker }) => hasWorker)?.endWorker(FINAL_CODE),
+};
+
 export const finishWorker: FaultDefinition = {
   text: "a worker exits with code 0",
   byRequest: false,

@@ -84,7 +84,7 @@ export class KnownGroups {
  * the order of one Pod's events, of the last sync, and of 0 for "never" matters.
  */
 function keyOf(group: Group): string {
-  const { members, losses, firstLosses, stages, jobs, object, baseline, watchedEpoch, suspensionSeen } = group;
+  const { members, losses, firstLosses, told, stages, jobs, object, baseline, watchedEpoch, suspensionSeen } = group;
   const known = [...members.values()].map(({ pod, firstSeenAt, publishedAt, runs, ...rest }) => {
     const run = [...runs.values()];
     const seen = [losses, firstLosses].map((some) => some.get(pod.uid)?.runSeenAt ?? 0);
@@ -93,7 +93,7 @@ function keyOf(group: Group): string {
   });
   // The first loss seen ends the epoch, so the order matters here.
   const ordered = [losses, firstLosses].map((some) => [...some].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]));
-  const rest = [stages, jobs, object?.resourceVersion, watchedEpoch, suspensionSeen];
+  const rest = [told, stages, jobs, object?.resourceVersion, watchedEpoch, suspensionSeen];
   return JSON.stringify([known, ordered, ...rest], (_, value: unknown) => plain(value));
 }
 
