@@ -5,6 +5,7 @@ import { VERSION } from "../api/version.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
 import { addInject } from "./commands/inject.ts";
+import { addRestart } from "./commands/restart.ts";
 import { addSimulate } from "./commands/simulate.ts";
 import { addStatus } from "./commands/status.ts";
 import { addValidate } from "./commands/validate.ts";
@@ -26,6 +27,7 @@ export function createProgram(name: string): Command {
   addConfig(program);
   addController(program);
   addInject(program);
+  addRestart(program);
   addSimulate(program);
   addStatus(program);
   addValidate(program);

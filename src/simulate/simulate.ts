@@ -102,6 +102,8 @@ class Run {
     const status = api.get("object", JOB_SET)?.status;
     if (status === undefined) return "no InPlaceRestart";
     if (status.deprecatedEpoch >= status.syncedEpoch) return "between two epochs";
+    const unanswered = judge.requests.unanswered(jobSets.jobSet.uid, status);
+    if (unanswered !== undefined) return `nothing answered the request ${unanswered}`;
     if (status.heldStages.length > 0) return `${status.heldStages.join(", ")} held`;
     const done = api.list("job").reduce((sum, { succeeded }) => sum + succeeded, 0);
     const { running } = judge;
