@@ -188,6 +188,10 @@ const ERRORS = {
     (p) => `a name (${p.jobSet}) cannot be combined with -A`,
     () => "pass -n NAMESPACE with a name, or -A without one",
   ),
+  DOCTOR_FAILED: entry<{ checks: readonly string[] }>(
+    (p) => `failed: ${[...new Set(p.checks)].join(", ")}`,
+    () => "do what the lines above say, then run it again",
+  ),
   SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
     (p) => `simulation with seed ${p.seed}: ${p.problem}`,
     () => "this is a bug in reprise, not in your cluster: report it with this command line and the version",

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addInject } from "./commands/inject.ts";
 import { addRestart } from "./commands/restart.ts";
 import { addSimulate } from "./commands/simulate.ts";
@@ -26,6 +27,7 @@ export function createProgram(name: string): Command {
   addGlobalOptions(program);
   addConfig(program);
   addController(program);
+  addDoctor(program);
   addInject(program);
   addRestart(program);
   addSimulate(program);
