@@ -188,6 +188,10 @@ const ERRORS = {
     (p) => `a name (${p.jobSet}) cannot be combined with -A`,
     () => "pass -n NAMESPACE with a name, or -A without one",
   ),
+  STATUS_WATCH_AS_DATA: entry<{ output: string }>(
+    (p) => `-w cannot be combined with -o ${p.output}`,
+    () => "use -o text or -o wide, or read repeatedly without -w",
+  ),
   DOCTOR_FAILED: entry<{ checks: readonly string[] }>(
     (p) => `failed: ${[...new Set(p.checks)].join(", ")}`,
     () => "do what the lines above say, then run it again",

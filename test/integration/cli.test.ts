@@ -1,5 +1,8 @@
 // The bundled CLI against a real API server.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BundledCli } from "../../src/cli/testing.ts";
 import type { JsonObject } from "../../src/json/types.ts";
@@ -206,5 +209,21 @@ describe("reprise restart", () => {
     await patch({ status: { conditions: [condition] } }, "--subresource=status");
     expect((await restart("d-injected")).stderr).toMatch(/has failed, so nothing runs; to run it again, delete it/);
     expect(await requested()).toBe(before);
+  });
+});
+
+describe("reprise status -w", () => {
+  it("prints a line for each change if the output is not a terminal, and ends on a signal", async () => {
+    const args = ["status", "-w", "-n", "team", "--kubeconfig", cluster.kubeconfig];
+    const child = spawn(process.execPath, [join(cli.folder, "reprise.js"), ...args]);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toMatch(/^\d\d:\d\d:\d\d {2}team\/d-injected {2}Starting\b/);
+    const status = { deprecatedEpoch: 0, syncedEpoch: 1, restarts: 0, phase: "Running", ready: "4/4" };
+    const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+    await cluster.kubectl(["patch", "inplacerestart", "d-injected", "-n", "team", ...patch]);
+    expect((await lines.next()).value).toMatch(/ team\/d-injected {2}Running {2}4\/4 {2}1 /);
+    child.kill("SIGINT");
+    const [code] = await once(child, "close");
+    expect(code).toBe(0);
   });
 });

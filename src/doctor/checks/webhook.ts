@@ -39,6 +39,8 @@ export const webhookRegistered: Check = {
   },
 };
 
+const INJECTOR_LOG = "kubectl logs -n cert-manager deployment/cert-manager-cainjector";
+
 function registered(
   kind: string,
   configuration: Facts["mutatingWebhooks"],
@@ -53,7 +55,7 @@ function registered(
   if (untrusted.length === 0) return [ok(`${name} has a caBundle`)];
   const fix =
     certManager.kind === "read"
-      ? `kubectl describe certificate -n ${systemNamespace}; kubectl logs -n cert-manager deployment/cert-manager-cainjector`
+      ? `kubectl describe certificate -n ${systemNamespace}; ${INJECTOR_LOG}`
       : "install cert-manager, or set clientConfig.caBundle yourself";
   return [fail(`${name} has no caBundle, so ${effect}`, fix)];
 }
