@@ -192,6 +192,10 @@ const ERRORS = {
     (p) => `-w cannot be combined with -o ${p.output}`,
     () => "use -o text or -o wide, or read repeatedly without -w",
   ),
+  EXPLAIN_WHAT: entry<object>(
+    () => "expected the name of a JobSet or -f FILE, and not both",
+    () => "pass one of them",
+  ),
   DOCTOR_FAILED: entry<{ checks: readonly string[] }>(
     (p) => `failed: ${[...new Set(p.checks)].join(", ")}`,
     () => "do what the lines above say, then run it again",

@@ -5,6 +5,7 @@ import { VERSION } from "../api/version.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addExplain } from "./commands/explain.ts";
 import { addInject } from "./commands/inject.ts";
 import { addRestart } from "./commands/restart.ts";
 import { addSimulate } from "./commands/simulate.ts";
@@ -28,6 +29,7 @@ export function createProgram(name: string): Command {
   addConfig(program);
   addController(program);
   addDoctor(program);
+  addExplain(program);
   addInject(program);
   addRestart(program);
   addSimulate(program);
