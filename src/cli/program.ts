@@ -2,6 +2,7 @@
 // when it runs.
 import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -26,6 +27,7 @@ export function createProgram(name: string): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {} });
   addGlobalOptions(program);
+  addCompletion(program);
   addConfig(program);
   addController(program);
   addDoctor(program);

@@ -122,6 +122,28 @@ describe("single checks", () => {
   });
 });
 
+describe("admission-policies", () => {
+  const documents = ["policy-pods", "policy-binding"].flatMap((file) =>
+    parseAllDocuments(readFileSync(`manifests/agent/${file}.yaml`, "utf8")).map((document) => asMap(document.toJS())),
+  );
+  const policies = read(documents.filter(({ kind }) => kind === "ValidatingAdmissionPolicy"));
+  const bindings = documents.filter(({ kind }) => kind === "ValidatingAdmissionPolicyBinding");
+
+  it("is ok with the policies and bindings of the manifests", () => {
+    const policyBindings = read(bindings);
+    expect(graded({ repriseApi: read({}), policies, policyBindings }, "admission-policies")).toEqual([
+      "ok: reprise-pods and reprise-epoch-binding deny",
+    ]);
+  });
+
+  it.each(bindings.map((each) => asText(asMap(each["metadata"])["name"])))("fails without binding %s", (name) => {
+    const policyBindings = read(bindings.filter(({ metadata }) => asMap(metadata)["name"] !== name));
+    expect(graded({ repriseApi: read({}), policies, policyBindings }, "admission-policies")).toEqual([
+      expect.stringMatching(`^fail: no ValidatingAdmissionPolicyBinding ${name} lets policy`),
+    ]);
+  });
+});
+
 describe("the rights that are asked for", () => {
   it.each(["controller", "webhook"] as const)("are those of manifests/%s/rbac.yaml", (component) => {
     const account = `reprise-${component}` as const;

@@ -344,10 +344,10 @@ describe("after the installation", () => {
       "an admission policy that only audits",
       () => {
         const patch = { op: "replace", path: "/spec/validationActions", value: ["Audit"] };
-        return patched("validatingadmissionpolicybinding", "reprise-pods", patch);
+        return patched("validatingadmissionpolicybinding", "reprise-members", patch);
       },
       "fail admission-policies",
-      /^no ValidatingAdmissionPolicyBinding lets policy reprise-pods deny$/,
+      /^no ValidatingAdmissionPolicyBinding reprise-members lets policy reprise-pods deny$/,
       /^kubectl apply/,
     ],
     [
@@ -381,15 +381,14 @@ describe("after the installation", () => {
     ],
     [
       "a namespace whose label has another value",
-      () =>
-        added({
-          apiVersion: "v1",
-          kind: "Namespace",
-          metadata: { name: "typo", labels: { "reprise.dev/injection": "true" } },
-        }),
+      async () => {
+        const label = (text: string) => cluster.kubectl(["label", "namespace", "default", text]);
+        await label("reprise.dev/injection=true");
+        return () => label("reprise.dev/injection-");
+      },
       "warn namespaces",
-      /^namespace typo has reprise\.dev\/injection=true, which has no effect$/,
-      /^kubectl label namespace typo --overwrite reprise\.dev\/injection=enabled$/,
+      /^namespace default has reprise\.dev\/injection=true, which has no effect$/,
+      /^kubectl label namespace default --overwrite reprise\.dev\/injection=enabled$/,
     ],
     [
       "a JobSet that was created while the webhook was down",
@@ -473,7 +472,10 @@ describe("after the installation", () => {
     await vi.waitFor(async () => expect(problems(await findings(client))).toEqual([]), PATIENCE);
     const cli = await BundledCli.build();
     const { code, stdout, stderr } = await cli.run(["doctor", "--kubeconfig", cluster.kubeconfig]);
+    const versions = await cli.run(["version", "--server", "-o", "json", "--kubeconfig", cluster.kubeconfig]);
     await cli.remove();
+    const images = { "reprise-controller": "reprise:0.1.0", "reprise-webhook": "reprise:0.1.0" };
+    expect(JSON.parse(versions.stdout)).toMatchObject({ client: { version: "0.1.0" }, server: { images } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^all \d+ findings are ok$/);
     expect(stdout).toMatch(/^ok {4}webhook-answers +a dry-run JobSet in namespace team comes back injected$/m);

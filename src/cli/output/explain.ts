@@ -103,10 +103,10 @@ function repeatLines({ annotations }: JobSet, { escalateAfter, progressAfter, ba
     after === 0
       ? "the same Pod is never replaced for it"
       : `failure ${after} of the same Pod in a row replaces the Pod, and then JobSet recreates all Jobs`;
-  const held = `from restart ${backoff.after + 1} in a row on, the barrier is held for ${formatDuration(backoff.first)}`;
+  const held = `the barrier is held for ${formatDuration(backoff.first)}`;
   return [
     `${replaced}; a run of ${progress} ends the row`,
-    `${held}, doubled each time up to ${formatDuration(backoff.max)}`,
+    `from restart ${backoff.after + 1} in a row on, ${held}, doubled each time up to ${formatDuration(backoff.max)}`,
     "beyond the budget, the JobSet fails",
   ];
 }

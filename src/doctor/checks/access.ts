@@ -41,7 +41,11 @@ export const agentRoles: Check = {
     ),
 };
 
-const POLICIES = ["reprise-pods", "reprise-epoch-binding"] as const;
+/** Each policy with its bindings. */
+const POLICIES = {
+  "reprise-pods": ["reprise-members", "reprise-other-pods"],
+  "reprise-epoch-binding": ["reprise-epoch-binding"],
+} as const;
 
 export const admissionPolicies: Check = {
   name: "admission-policies",
@@ -59,8 +63,10 @@ export const admissionPolicies: Check = {
           "ValidatingAdmissionPolicyBindings",
           () => [],
           (bindings) => {
-            const verdicts = POLICIES.flatMap((name) => judgePolicy(name, found, bindings));
-            return verdicts.length === 0 ? [ok(`${POLICIES.join(" and ")} deny`)] : verdicts;
+            const verdicts = Object.entries(POLICIES).flatMap(([name, bound]) =>
+              judgePolicy(name, bound, found, bindings),
+            );
+            return verdicts.length === 0 ? [ok(`${Object.keys(POLICIES).join(" and ")} deny`)] : verdicts;
           },
         ),
     ),
@@ -68,12 +74,16 @@ export const admissionPolicies: Check = {
 
 type Objects = readonly Readonly<Record<string, unknown>>[];
 
-function judgePolicy(name: string, policies: Objects, bindings: Objects): readonly Verdict[] {
+function judgePolicy(name: string, bound: readonly string[], policies: Objects, bindings: Objects): readonly Verdict[] {
   const policy = policies.find((each) => nameOf(each) === name);
   if (policy === undefined) return [fail(`there is no ValidatingAdmissionPolicy ${name}`, APPLY)];
-  const bound = bindings.filter(({ spec }) => asMap(spec)["policyName"] === name);
-  if (!bound.some(({ spec }) => asList(asMap(spec)["validationActions"]).includes("Deny")))
-    return [fail(`no ValidatingAdmissionPolicyBinding lets policy ${name} deny`, APPLY)];
+  const denying = bindings
+    .filter(({ spec }) => asMap(spec)["policyName"] === name)
+    .filter(({ spec }) => asList(asMap(spec)["validationActions"]).includes("Deny"))
+    .map(nameOf);
+  const missing = bound.filter((binding) => !denying.includes(binding));
+  if (missing.length > 0)
+    return [fail(`no ValidatingAdmissionPolicyBinding ${missing.join(", ")} lets policy ${name} deny`, APPLY)];
   const [warning] = asList(asMap(asMap(policy["status"])["typeChecking"])["expressionWarnings"]).map(asMap);
   if (warning === undefined) return [];
   return [warn(`policy ${name} does not match this API server: ${asText(warning["warning"])}`, "upgrade reprise")];
