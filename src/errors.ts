@@ -200,6 +200,14 @@ const ERRORS = {
     (p) => `failed: ${[...new Set(p.checks)].join(", ")}`,
     () => "do what the lines above say, then run it again",
   ),
+  SIMULATION_NOT_INJECTED: entry<{ name: string }>(
+    (p) => `JobSet ${p.name} would not be injected, so it does not restart in place`,
+    () => '"reprise explain -f FILE" says why',
+  ),
+  SIMULATION_TOO_LARGE: entry<{ name: string; pods: number; most: number }>(
+    (p) => `JobSet ${p.name} has ${p.pods} Pods, and at most ${p.most} can be simulated`,
+    () => "simulate a smaller one; the time grows little with the size",
+  ),
   SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
     (p) => `simulation with seed ${p.seed}: ${p.problem}`,
     () => "this is a bug in reprise, not in your cluster: report it with this command line and the version",
