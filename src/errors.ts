@@ -168,9 +168,45 @@ const ERRORS = {
           ? "retry in a moment; if it persists, check that the reprise controller is running"
           : 'label its namespace "reprise.dev/injection: enabled", delete the JobSet and apply it again',
   ),
+  RESTART_OF_FINISHED: entry<{ namespace: string; name: string; outcome: "Completed" | "Failed" }>(
+    (p) => `JobSet ${p.namespace}/${p.name} has ${p.outcome === "Failed" ? "failed" : "completed"}, so nothing runs`,
+    () => "to run it again, delete it and apply it again",
+  ),
+  RESTART_OF_SUSPENDED: entry<{ namespace: string; name: string }>(
+    (p) => `JobSet ${p.namespace}/${p.name} is suspended, so nothing runs`,
+    (p) => `to start it: kubectl patch jobset -n ${p.namespace} ${p.name} --type merge -p '{"spec":{"suspend":false}}'`,
+  ),
+  RESTART_REASON_INVALID: entry<{ form: string; added: number }>(
+    (p) => `the reason, with ${p.added} characters for the user and the time, is not ${p.form}`,
+    () => "pass a shorter one with --reason",
+  ),
+  RESTART_TIMED_OUT: entry<{ namespace: string; name: string; phase: string }>(
+    (p) => `JobSet ${p.namespace}/${p.name} does not run again in time; its phase is ${p.phase}`,
+    (p) => `see what it waits for: reprise status ${p.name} -n ${p.namespace}`,
+  ),
   STATUS_OF_ONE_EVERYWHERE: entry<{ jobSet: string }>(
     (p) => `a name (${p.jobSet}) cannot be combined with -A`,
     () => "pass -n NAMESPACE with a name, or -A without one",
+  ),
+  STATUS_WATCH_AS_DATA: entry<{ output: string }>(
+    (p) => `-w cannot be combined with -o ${p.output}`,
+    () => "use -o text or -o wide, or read repeatedly without -w",
+  ),
+  EXPLAIN_WHAT: entry<object>(
+    () => "expected the name of a JobSet or -f FILE, and not both",
+    () => "pass one of them",
+  ),
+  DOCTOR_FAILED: entry<{ checks: readonly string[] }>(
+    (p) => `failed: ${[...new Set(p.checks)].join(", ")}`,
+    () => "do what the lines above say, then run it again",
+  ),
+  SIMULATION_NOT_INJECTED: entry<{ name: string }>(
+    (p) => `JobSet ${p.name} would not be injected, so it does not restart in place`,
+    () => '"reprise explain -f FILE" says why',
+  ),
+  SIMULATION_TOO_LARGE: entry<{ name: string; pods: number; most: number }>(
+    (p) => `JobSet ${p.name} has ${p.pods} Pods, and at most ${p.most} can be simulated`,
+    () => "simulate a smaller one; the time grows little with the size",
   ),
   SIMULATION_BREACH: entry<{ seed: number; problem: string }>(
     (p) => `simulation with seed ${p.seed}: ${p.problem}`,

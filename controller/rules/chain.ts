@@ -20,6 +20,7 @@ import { releaseStages } from "./release-stages.ts";
 import { replacePod } from "./replace-pod.ts";
 import { reportStall } from "./report-stall.ts";
 import { restOnSuccess } from "./rest-on-success.ts";
+import { restartOnRequest } from "./restart-on-request.ts";
 import type { Rule } from "./rule.ts";
 import { settleBlame } from "./settle-blame.ts";
 import { stopWhenFinished } from "./stop-when-finished.ts";
@@ -85,6 +86,11 @@ export const RULES: readonly Rule[] = [
     name: "end-epoch",
     why: "A failure ends the running epoch before anything is repaired, so that the restart is counted exactly once.",
     apply: endEpoch,
+  },
+  {
+    name: "restart-on-request",
+    why: "A failure that is known already ends the epoch first and is counted; its restart answers the request too.",
+    apply: restartOnRequest,
   },
   {
     name: "uncount-disruption",

@@ -9,7 +9,8 @@ export function finishRestart({ group, status, now }: Context): Step | undefined
   if (last?.toEpoch !== status.syncedEpoch || last.allRunning !== undefined || !allRunning(group, status))
     return undefined;
   const seconds = (now - Date.parse(last.failureSeen ?? timestamp(now))) / 1_000;
-  const took = `${seconds.toFixed(1)} s after the failure was seen (${describeCause(last.cause)})`;
+  const seen = last.cause.reason === "Requested" ? "the request" : "the failure";
+  const took = `${seconds.toFixed(1)} s after ${seen} was seen (${describeCause(last.cause)})`;
   const note = `every worker runs again in epoch ${status.syncedEpoch}, ${took}${describeLastWords(last.cause)}`;
   return {
     status: amendRecord(status, { allRunning: timestamp(now) }),

@@ -26,7 +26,14 @@ export const EVENT_TEXTS = {
     meaning:
       "The epoch has ended and the group restarts in place. " +
       "The note names the Pod whose failure was seen first, the container, its exit code and last words, and the " +
-      "number of the restart.",
+      "number of the restart; or it quotes the request for a restart by hand.",
+  },
+  RestartRequested: {
+    on: "JobSet",
+    type: "Normal",
+    meaning:
+      "A restart was requested by hand while the group was not running. Nothing is restarted for it: every worker " +
+      "starts again anyway.",
   },
   RecreatingPod: {
     on: "JobSet",

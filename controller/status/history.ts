@@ -58,7 +58,7 @@ export function withoutOpenRecord(status: Status): Status {
 }
 
 /** For example "Pod train-workers-0-1-abcde: container main exited with code 3". */
-export function describeCause({ reason, pod, container, exitCode, candidates }: RestartCause): string {
+export function describeCause({ reason, pod, container, exitCode, candidates, request }: RestartCause): string {
   if (candidates !== undefined) return describeCandidates(candidates, exitCode);
   const exit = container === undefined ? "" : `container ${container} exited with code ${exitCode ?? "unknown"}`;
   const what: Readonly<Record<RestartCause["reason"], string>> = {
@@ -68,8 +68,9 @@ export function describeCause({ reason, pod, container, exitCode, candidates }: 
     PodDeleted: "was deleted",
     Disruption: "was disrupted",
     StateLost: "the group's InPlaceRestart object was lost",
+    Requested: `a restart was requested: ${JSON.stringify(request ?? "")}`,
   };
-  if (reason === "StateLost") return what[reason];
+  if (reason === "StateLost" || reason === "Requested") return what[reason];
   return pod === undefined ? `a Pod ${what[reason]}` : `Pod ${pod}: ${what[reason]}`;
 }
 

@@ -25,6 +25,7 @@ export const LAYERS: readonly Layer[] = [
   { path: "src/kube", imports: [...BASE, "src/telemetry"] },
   { path: "src/inject", imports: [...BASE, "src/policy"] },
   { path: "src/validate", imports: [...BASE, "src/policy", "src/inject"] },
+  { path: "src/doctor", imports: [...BASE, "src/policy", "src/config", "src/inject"] },
   // Every Pod runs the agent, so its binary carries names and readers, and of the client only what it needs.
   { path: "agent", imports: [...BASE, "src/kube"] },
   { path: "src/webhook", imports: [...CORES, ...SHELL] },
@@ -73,6 +74,7 @@ export const LAYERS: readonly Layer[] = [
       ...SHELL,
       "src/webhook",
       "src/simulate",
+      "src/doctor",
       "controller/stuck-pods",
       "controller/group",
       "controller/status",

@@ -17,7 +17,7 @@ interface PurityRules {
 /** What is pure in this repository. */
 const RULES: PurityRules = {
   pure: [
-    "src/{json,api,config,inject,validate,policy}/**/*.ts",
+    "src/{json,api,config,inject,validate,policy,doctor}/**/*.ts",
     "controller/{group,status,escalation,rules,stuck-pods}/**/*.ts",
     "controller/execute.ts",
     "{src,agent,controller}/**/decide{,-*}.ts",

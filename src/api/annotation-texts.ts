@@ -87,6 +87,16 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
       "How many failures may restart the group before the JobSet fails. Disruptions such as a node drain do not count.",
     section: "failure-policy.md#the-budget",
   },
+  restartRequest: {
+    on: "JobSet",
+    values: "a text of 1 to 200 characters in one line",
+    byDefault: "no request",
+    example: "loss is NaN (alice, 2026-01-01T12:00:00Z)",
+    description:
+      "Restarts the whole group in place, by hand: once for each new text, and not counted. The text appears in the " +
+      "history and in Events. A JobSet that is created with it does not restart. `reprise restart` writes it.",
+    section: "operations.md#restart-a-group-by-hand",
+  },
   escalateAfter: {
     on: "JobSet",
     values: "a whole number from 0; 0 means never",

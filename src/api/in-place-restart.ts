@@ -35,6 +35,8 @@ export const RESTART_REASONS = [
   "Disruption",
   /** The InPlaceRestart object was lost while the group ran. */
   "StateLost",
+  /** An annotation of the JobSet asked for a restart. */
+  "Requested",
 ] as const;
 type RestartReason = (typeof RESTART_REASONS)[number];
 
@@ -48,6 +50,8 @@ export interface RestartCause {
   readonly message?: string;
   /** Names of Pods that failed at about the same time, so that none of them can be blamed. */
   readonly candidates?: readonly string[];
+  /** The request that was carried out, as the user wrote it. */
+  readonly request?: string;
 }
 
 /** Candidates that a cause names. */
@@ -131,6 +135,8 @@ export interface InPlaceRestartStatus {
   readonly restarts: number;
   /** Absent without failures. The Job that failed last is the last one. */
   readonly ruleFailures?: readonly RuleFailures[];
+  /** The last requests for a restart by hand that were carried out, newest last. Absent without any. */
+  readonly handledRequests?: readonly string[];
   readonly phase: Phase;
   /** Ready Pods out of expected Pods, such as "8/8", for `kubectl get`. */
   readonly ready: string;
@@ -178,12 +184,14 @@ function readStatus(value: unknown): InPlaceRestartStatus | undefined {
   const syncedEpoch = asCount(status["syncedEpoch"]);
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return undefined;
   const ruleFailures = asList(status["ruleFailures"]).flatMap(readRuleFailures);
+  const handledRequests = readTexts(status["handledRequests"]);
   return {
     deprecatedEpoch,
     syncedEpoch,
-    heldStages: asList(status["heldStages"]).flatMap((name) => asText(name) ?? []),
+    heldStages: readTexts(status["heldStages"]),
     restarts: asCount(status["restarts"]) ?? 0,
     ...(ruleFailures.length === 0 ? {} : { ruleFailures }),
+    ...(handledRequests.length === 0 ? {} : { handledRequests }),
     phase: PHASES.find((phase) => phase === status["phase"]) ?? "Starting",
     ready: asText(status["ready"]) ?? "",
     history: asList(status["history"]).flatMap(readRecord),
@@ -207,7 +215,7 @@ function readRecord(value: unknown): RestartRecord[] {
   const toEpoch = asCount(record["toEpoch"]);
   const rule = asText(record["rule"]);
   const target = asText(record["target"]);
-  const targets = asList(record["targets"]).flatMap((uid) => asText(uid) ?? []);
+  const targets = readTexts(record["targets"]);
   const streak = readStreak(record["streak"]);
   const backoffUntil = asText(record["backoffUntil"]);
   return [
@@ -233,7 +241,8 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
   const container = asText(cause["container"]);
   const exitCode = asInteger(cause["exitCode"]);
   const message = asText(cause["message"]);
-  const candidates = asList(cause["candidates"]).flatMap((name) => asText(name) ?? []);
+  const candidates = readTexts(cause["candidates"]);
+  const request = asText(cause["request"]);
   return {
     reason,
     ...(pod === undefined ? {} : { pod }),
@@ -241,7 +250,12 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === undefined ? {} : { message }),
     ...(candidates.length === 0 ? {} : { candidates }),
+    ...(request === undefined ? {} : { request }),
   };
+}
+
+function readTexts(value: unknown): readonly string[] {
+  return asList(value).flatMap((item) => asText(item) ?? []);
 }
 
 function readStreak(value: unknown): Streak | undefined {

@@ -26,6 +26,8 @@ export const ANNOTATION = {
   failExitCodes: "reprise.dev/fail-exit-codes",
   recreateExitCodes: "reprise.dev/recreate-exit-codes",
   maxRestarts: "reprise.dev/max-restarts",
+  /** A text: each new one restarts the whole group once, by hand. */
+  restartRequest: "reprise.dev/restart-request",
   escalateAfter: "reprise.dev/escalate-after",
   /** "recreate" (default) | "continue": what happens if a Pod fails after others of its replicatedJob succeeded. */
   onPartialSuccess: "reprise.dev/on-partial-success",

@@ -65,7 +65,7 @@ function judgeJobSet(api: unknown): readonly Lack[] {
   const [, jobSet] = schemas.find(([key]) => key.endsWith(`.${JOBSET.kind}`)) ?? [];
   // A document in an unknown format does not prove that a field is missing.
   if (jobSet === undefined) return [];
-  const dropped = NEEDED_FIELDS.find((path) => !keeps(jobSet, ["spec", "replicatedJobs", ...path]));
+  const dropped = NEEDED_FIELDS.find((path) => !hasField(jobSet, ["spec", "replicatedJobs", ...path]));
   if (dropped === undefined) return [];
   const field = `spec.replicatedJobs[].${dropped.join(".")}`;
   const message =
@@ -74,15 +74,15 @@ function judgeJobSet(api: unknown): readonly Lack[] {
   return [{ reason: "jobset-prunes-fields", message }];
 }
 
-/** Whether the schema has the field or preserves unknown fields. */
-function keeps(schema: unknown, path: readonly string[]): boolean {
+/** Whether the schema has the field or preserves unknown fields. Lists are passed through. */
+export function hasField(schema: unknown, path: readonly string[]): boolean {
   const { properties, items, "x-kubernetes-preserve-unknown-fields": keepsAll } = asMap(schema);
   if (keepsAll === true) return true;
-  if (items !== undefined) return keeps(items, path);
+  if (items !== undefined) return hasField(items, path);
   const [field, ...rest] = path;
   if (field === undefined) return true;
   const next = asMap(properties)[field];
-  return next !== undefined && keeps(next, rest);
+  return next !== undefined && hasField(next, rest);
 }
 
 function judgeTrust({ webhookConfiguration, certManager }: ClusterFacts): readonly Lack[] {

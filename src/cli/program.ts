@@ -2,9 +2,13 @@
 // when it runs.
 import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addExplain } from "./commands/explain.ts";
 import { addInject } from "./commands/inject.ts";
+import { addRestart } from "./commands/restart.ts";
 import { addSimulate } from "./commands/simulate.ts";
 import { addStatus } from "./commands/status.ts";
 import { addValidate } from "./commands/validate.ts";
@@ -23,9 +27,13 @@ export function createProgram(name: string): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {} });
   addGlobalOptions(program);
+  addCompletion(program);
   addConfig(program);
   addController(program);
+  addDoctor(program);
+  addExplain(program);
   addInject(program);
+  addRestart(program);
   addSimulate(program);
   addStatus(program);
   addValidate(program);

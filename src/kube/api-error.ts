@@ -23,6 +23,8 @@ export class ApiError extends RepriseError<"API_UNAUTHORIZED" | "API_REJECTED"> 
   readonly retryAfterSeconds: number | undefined;
   readonly method: string;
   readonly path: string;
+  /** The message of the Status, or the beginning of the body. */
+  readonly detail: string;
 
   constructor(answer: ApiAnswer) {
     const { server, method, path, status } = answer;
@@ -36,6 +38,7 @@ export class ApiError extends RepriseError<"API_UNAUTHORIZED" | "API_REJECTED"> 
     this.retryAfterSeconds = seconds(answer.retryAfterHeader) ?? details.retryAfterSeconds;
     this.method = method;
     this.path = path;
+    this.detail = message;
   }
 }
 

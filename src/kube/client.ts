@@ -38,6 +38,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
+  /** Called with each warning of the API server or of a webhook. */
+  readonly onWarning?: (text: string) => void;
 }
 
 export function connect(source?: KubeConfigSource): KubeClient {
@@ -82,6 +84,7 @@ export class KubeClient {
       body: options.body === undefined ? undefined : JSON.stringify(options.body),
       signal: options.signal,
     });
+    for (const warning of warningsIn(response.headers["warning"])) options.onWarning?.(warning);
     const text = await this.#reading(response.body.text(), options.signal);
     let answer: unknown;
     try {
@@ -140,6 +143,12 @@ export class KubeClient {
       throw this.#transport.connectionError(error, signal);
     }
   }
+}
+
+/** The texts of Warning headers, such as `299 - "text"`. */
+function warningsIn(header: string | readonly string[] | undefined): readonly string[] {
+  const lines = header === undefined ? "" : typeof header === "string" ? header : header.join(", ");
+  return [...lines.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replaceAll(/\\(.)/g, "$1"));
 }
 
 function withQuery(path: string, query: Query | undefined): string {

@@ -1,6 +1,7 @@
 // Observes a simulated run from outside, knows its true state, and records every violation of the protocol's
 // invariants.
 import type { StoredObject } from "./api-server.ts";
+import { RequestJudge } from "./request-judge.ts";
 
 /** A worker process that is running. */
 interface RunningWorker {
@@ -36,6 +37,7 @@ export class Judge {
   /** The highest epoch published for each slot of the current JobSet, by stage; infinite once the slot succeeded. */
   readonly #reached = new Map<string, Map<string, number>>();
   readonly #breaches: string[] = [];
+  readonly requests = new RequestJudge((breach) => this.#breach(breach));
 
   /** `now` in milliseconds since the start. */
   constructor(tell: (breach: string) => void, now: () => number) {
@@ -163,17 +165,23 @@ export class Judge {
     // Epochs are counted from the beginning again: the object was lost, and no Pod had an epoch.
     if (old === undefined && status.syncedEpoch === 0)
       for (const known of [this.#failed, this.#departed, this.#disrupted]) known.clear();
-    if (old === undefined) return;
+    if (old === undefined) {
+      this.requests.objectLost(status);
+      return;
+    }
     if (status.syncedEpoch < old.syncedEpoch) this.#breach("syncedEpoch moved back");
     if (status.deprecatedEpoch < old.deprecatedEpoch) this.#breach("deprecatedEpoch moved back");
     if (status.restarts < old.restarts) this.#breach("restarts moved back");
     if (status.restarts > old.restarts + 1) this.#breach("one write counted several restarts");
     const ends = old.deprecatedEpoch < old.syncedEpoch && status.deprecatedEpoch === old.syncedEpoch;
-    if (ends) this.#epochEnds(after.spec.jobSetUID, old.syncedEpoch, old.heldStages.length > 0);
+    const { jobSetUID } = after.spec;
+    if (!ends) return;
+    const isRequested = this.requests.epochEnds(jobSetUID, status);
+    this.#epochEnds(jobSetUID, old.syncedEpoch, isRequested || old.heldStages.length > 0);
   }
 
   /** Every worker of the epoch that still runs is about to be killed, with 2 s to save its work. */
-  #epochEnds(jobSetUid: string, epoch: number, hasHeldStages: boolean): void {
+  #epochEnds(jobSetUid: string, epoch: number, mayEndByItself: boolean): void {
     const key = epochKey({ jobSetUid, epoch });
     const now = this.#now();
     this.#endedAt.set(key, now);
@@ -184,8 +192,8 @@ export class Judge {
     if (this.#failed.has(key)) return;
     const saver = [...this.#savers.values()].find((each) => epochKey(each.worker) === key && now > each.visibleAt);
     if (saver !== undefined) this.#breach(`epoch ${epoch} ended while ${saver.worker.pod} saves its work`);
-    // The first Pods of a stage that starts later may restart the others.
-    if (!this.#departed.has(key) && !hasHeldStages) this.#breach(`epoch ${epoch} ended although nothing ended in it`);
+    // The first Pods of a stage that starts later may restart the others, and so may a user.
+    if (!this.#departed.has(key) && !mayEndByItself) this.#breach(`epoch ${epoch} ended although nothing ended in it`);
   }
 
   /** For judges of their own promises. */

@@ -30,6 +30,17 @@ export function playSeed(seed: number): RunResult {
   return simulate({ seed, shape: randomShape(seed), faults: randomFaults(seed, MOST_FAULTS) });
 }
 
+/** The same with requests for a restart by hand, some of them during a recovery and some given twice. */
+export function playSeedWithRequests(seed: number): RunResult {
+  const random = new Random(seed ^ 0x4ecf);
+  const faults = randomFaults(seed, MOST_FAULTS);
+  const requests = Array.from({ length: random.integer(1, 3) }, () => {
+    const near = random.pick(faults)?.at ?? 0;
+    return { kind: "request-restart", at: Math.max(100, near + random.between(-2_000, 6_000)) } as const;
+  });
+  return simulate({ seed, shape: randomShape(seed), faults: [...faults, ...requests] });
+}
+
 /** Enough for faults to overlap; more only lengthens the run. */
 const MOST_FAULTS = 5;
 

@@ -111,6 +111,8 @@ class Run {
     const status = api.get("object", JOB_SET)?.status;
     if (status === undefined) return "no InPlaceRestart";
     if (status.deprecatedEpoch >= status.syncedEpoch) return "between two epochs";
+    const unanswered = judge.requests.unanswered(jobSets.jobSet.uid, status);
+    if (unanswered !== undefined) return `nothing answered the request ${unanswered}`;
     if (status.heldStages.length > 0) return `${status.heldStages.join(", ")} held`;
     if (running.length + done < jobSets.slots) return stranded;
     if (running.some(({ epoch }) => epoch !== status.syncedEpoch)) return "a worker runs in another epoch";

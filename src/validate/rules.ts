@@ -41,6 +41,7 @@ import { podFailurePolicy } from "./rules/pod-failure-policy.ts";
 import { podRestartPolicy } from "./rules/pod-restart-policy.ts";
 import { preStop } from "./rules/pre-stop.ts";
 import { restartBudget } from "./rules/restart-budget.ts";
+import { restartRequest } from "./rules/restart-request.ts";
 import { tokenPrivate } from "./rules/token-private.ts";
 import { unknownAnnotations } from "./rules/unknown-annotations.ts";
 import { upstreamProtocol } from "./rules/upstream-protocol.ts";
@@ -59,6 +60,7 @@ export const RULES: readonly Rule[] = [
   maxRestarts,
   escalateAfter,
   onPartialSuccess,
+  restartRequest,
   forceDelete,
   unknownAnnotations,
   misplacedKeys,

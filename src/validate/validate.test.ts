@@ -144,6 +144,7 @@ describe("the result of injection", () => {
   const USERS = [
     "max-restarts",
     "escalate-after",
+    "restart-request",
     "force-delete",
     "keep-shared-memory",
     "value-limit",

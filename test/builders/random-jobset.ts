@@ -188,6 +188,7 @@ export class RandomJobSet {
       [ANNOTATION.agentCpu, ["50m", "lots"]],
       [ANNOTATION.agentMemory, ["32Mi", "1"]],
       [ANNOTATION.keepSharedMemory, ["true", "false", "some"]],
+      [ANNOTATION.restartRequest, ["loss is NaN", "two\nlines"]],
       [ANNOTATION.safeToForcefullyDelete, ["true", "perhaps"]],
       [
         ANNOTATION.status,

@@ -8,11 +8,21 @@ import { allPids } from "./proc.ts";
  * without a process, because a test that kills nothing proves nothing.
  */
 export function killContainers(...ids: readonly string[]): void {
+  signalContainers("SIGKILL", ...ids);
+}
+
+/** The same with SIGSTOP: the processes hang, and end only when they are killed. */
+export function hangContainers(...ids: readonly string[]): void {
+  signalContainers("SIGSTOP", ...ids);
+}
+
+function signalContainers(signal: NodeJS.Signals, ...ids: readonly string[]): void {
   const victims = processesOf(...ids);
-  if (victims.some((found) => found.length === 0)) throw new Error("a container that does not run cannot be killed");
+  if (victims.some((found) => found.length === 0))
+    throw new Error(`a container that does not run cannot get ${signal}`);
   for (const pid of victims.flat()) {
     try {
-      process.kill(pid, "SIGKILL");
+      process.kill(pid, signal);
     } catch {
       // It ended with its parent.
     }

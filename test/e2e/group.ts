@@ -6,8 +6,8 @@ import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
-import { JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
-import { killContainers } from "../cluster/container.ts";
+import { APPLY_PATCH, JSON_PATCH, type KubeClient } from "../../src/kube/client.ts";
+import { hangContainers, killContainers } from "../cluster/container.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { countRuns, script } from "./scripts.ts";
@@ -101,6 +101,15 @@ export class TrainingGroup {
 
   async create(): Promise<void> {
     await this.#home.client.request("POST", this.#jobSets, { body: jobSetOf(this.name, this.#shape) });
+  }
+
+  /** Applies the plain JobSet with these annotations, as a GitOps tool does. */
+  async apply(annotations: Readonly<Record<string, string>>): Promise<void> {
+    await this.#home.client.request("PATCH", `${this.#jobSets}/${this.name}`, {
+      body: jobSetOf(this.name, { ...this.#shape, annotations }),
+      contentType: APPLY_PATCH,
+      query: { fieldManager: "gitops", force: true },
+    });
   }
 
   /** Starts to delete the JobSet with its dependents. */
@@ -268,6 +277,11 @@ export class TrainingGroup {
 /** Sends SIGKILL to every process of these containers at once, from outside the Pod. */
 export function kill(...containers: readonly Pick<Container, "id">[]): void {
   killContainers(...containers.map(({ id }) => id));
+}
+
+/** Sends SIGSTOP to every process of these containers: their workers hang. */
+export function hang(...containers: readonly Pick<Container, "id">[]): void {
+  hangContainers(...containers.map(({ id }) => id));
 }
 
 function podState(raw: unknown): PodState {

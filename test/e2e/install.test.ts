@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { readDoctorFacts } from "../../src/cli/input/doctor-facts.ts";
+import { diagnose } from "../../src/doctor/doctor.ts";
 import { asList, asMap, asText, asTextMap } from "../../src/json/fields.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Cluster, down } from "../cluster/cluster.ts";
@@ -92,6 +94,10 @@ it("reprise installs with one command, and a plain JobSet in a labeled namespace
   await group.running();
   expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
   await recovers();
+  // Nothing is wrong with what was just installed.
+  const facts = await readDoctorFacts(client, { now: Date.now(), systemNamespace: SYSTEM, namespace: undefined });
+  expect(diagnose(facts).filter(({ grade }) => grade !== "ok")).toEqual([]);
+  expect(diagnose(facts).map(({ check }) => check)).toContain("webhook-endpoints");
 }, 600_000);
 
 it("while the certificate is renewed, every JobSet that is applied is injected", async () => {

@@ -2,8 +2,8 @@
 // objects that users delete.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ANNOTATION } from "../../src/api/names.ts";
-import { type GroupState, kill, TrainingGroup, worker } from "./group.ts";
-import { type Installation, install } from "./reprise.ts";
+import { type GroupState, hang, kill, TrainingGroup, worker } from "./group.ts";
+import { type Installation, install, runCli } from "./reprise.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000 });
@@ -142,6 +142,43 @@ describe.concurrent("a group", () => {
       expect(renewed).toMatchObject({ syncedEpoch: 1, restarts: 0, history: [] });
       kill(...(await group.running()).pods.slice(0, 1).map(({ worker }) => worker));
       expect(await group.restarted(2)).toMatchObject({ restarts: 1, jobSetUid: uid });
+      await group.delete();
+    });
+
+    test("a restart by hand frees workers that hang, in place and uncounted, once for each request", async () => {
+      const shape = { stages: { workers: 2 }, maxRestarts: 0 };
+      const group = await TrainingGroup.start(installation, "hung", shape);
+      const before = await group.running();
+      hang(...before.pods.slice(0, 1).map(({ worker }) => worker));
+      const where = ["hung", "-n", installation.namespace];
+      const said = await runCli(installation, "restart", ...where, "--reason", "worker 0 hangs", "--wait");
+      expect(said).toMatch(/^JobSet training\/hung: every worker runs in epoch 2, \d+\.\d s after the request/m);
+      const after = await group.restarted(2);
+      expect(after.pods.map(({ uid, worker }) => [uid, worker.restarts])).toEqual(
+        before.pods.map(({ uid }) => [uid, 1]),
+      );
+      expect(after).toMatchObject({ restarts: 0, history: [{ cause: { reason: "Requested" }, counted: false }] });
+      const request = after.history[0]?.cause.request ?? "";
+      expect(request).toMatch(/^worker 0 hangs \(\S+, 20\d\d-.+Z\)$/);
+      const events = ["get", "events", "-n", installation.namespace, "--field-selector", "reason=RestartingInPlace"];
+      expect(await installation.kubectl(events)).toContain(`a restart was requested: "${request}"`);
+
+      // From Git: the same text again restarts nothing, and another one restarts the group once.
+      await group.apply({ [ANNOTATION.restartRequest]: request });
+      await group.apply({ [ANNOTATION.restartRequest]: "from Git" });
+      await group.restarted(3);
+      await group.apply({ [ANNOTATION.restartRequest]: "from Git" });
+      await group.apply({ [ANNOTATION.restartRequest]: request });
+      await installation.kubectl([
+        "annotate",
+        "jobset",
+        ...where,
+        `${ANNOTATION.restartRequest}=by hand`,
+        "--overwrite",
+      ]);
+      const last = await group.restarted(4);
+      expect(last).toMatchObject({ restarts: 0, handledRequests: [request, "from Git", "by hand"] });
+      expect(last.history).toHaveLength(3);
       await group.delete();
     });
 

@@ -1,8 +1,10 @@
 // reprise on the local cluster. The webhook and the controller run as processes of this machine, with the permissions
 // from the manifests. The agent runs from an image on every node.
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
 import { connect } from "../../src/kube/client.ts";
@@ -105,6 +107,13 @@ export async function install(
     await down(slot);
     throw error;
   }
+}
+
+/** The output of the reprise CLI, as an administrator runs it. */
+export async function runCli({ reprise, cluster }: Installation, ...args: readonly string[]): Promise<string> {
+  const bundle = join(reprise.logFolder, "reprise.js");
+  const { stdout } = await promisify(execFile)(process.execPath, [bundle, ...args, "--kubeconfig", cluster.kubeconfig]);
+  return stdout;
 }
 
 /** The compiled agent with the shared libraries of this machine. */

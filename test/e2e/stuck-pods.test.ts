@@ -1,8 +1,6 @@
 // Pods on lost nodes, with real kubelets that are stopped: which Pods are freed, and what the waiting group reports.
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Condition, readConditions } from "../../src/api/metadata.ts";
 import { KUEUE } from "../../src/api/names.ts";
@@ -14,7 +12,7 @@ import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, TrainingGroup } from "./group.ts";
 import { loseNode, nodesAreBack, wakeNode } from "./lost-node.ts";
 import { keepJobSetOn, onNode, spread } from "./placement.ts";
-import { type Installation, install } from "./reprise.ts";
+import { type Installation, install, runCli } from "./reprise.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 400_000 });
@@ -127,14 +125,14 @@ describe("a node that stays lost", () => {
     expect(await eventsOf("training", lost?.uid ?? "")).not.toContainEqual(
       expect.objectContaining({ reason: "ForcefullyDeleted" }),
     );
-    const status = await reprise("status", "plain", "-n", "training");
+    const status = await runCli(installation, "status", "plain", "-n", "training");
     expect(status).toMatch(
       new RegExp(
         `waiting for Pod ${lost?.name} to terminate \\(terminating for \\d\\S+ on node node-2: unreachable\\)`,
       ),
     );
     expect(status).toContain(`kubectl delete pod -n training ${lost?.name} --force --grace-period=0`);
-    expect(await reprise("status", "-A")).toMatch(
+    expect(await runCli(installation, "status", "-A")).toMatch(
       new RegExp(`^training +plain +Restarting +\\d/2 +1 +0/3 +Pod ${lost?.name} to terminate`, "m"),
     );
     process.stdout.write(`\nnode lost → still waiting after ${HOPELESS_MS / 1_000} s without it\n`);
@@ -208,14 +206,6 @@ describe("nodes that come back", () => {
     await group.delete();
   });
 });
-
-/** The output of the reprise CLI. */
-async function reprise(...args: readonly string[]): Promise<string> {
-  const { reprise, cluster } = installation;
-  const bundle = join(reprise.logFolder, "reprise.js");
-  const { stdout } = await promisify(execFile)(process.execPath, [bundle, ...args, "--kubeconfig", cluster.kubeconfig]);
-  return stdout;
-}
 
 /** Two Pods on two nodes. The spread ignores a lost node, so that both can run on the other one. */
 async function startSpread(name: string, annotations: Readonly<Record<string, string>>): Promise<TrainingGroup> {

@@ -188,6 +188,12 @@ const DENIED: readonly Row[] = [
     ["64MB", '"64MB" is not a quantity of at least 1Mi; use a value such as "64Mi"'],
     ["1Ki", '"1Ki" is not a quantity of at least 1Mi; use a value such as "64Mi"'],
   ),
+  ...of(
+    ANNOTATION.restartRequest,
+    "restart-request",
+    ["", '"" is not a text of 1 to 200 characters in one line; use a value such as "loss is NaN"'],
+    ["a\nb", '"a\\nb" is not a text of 1 to 200 characters in one line; use a value such as "loss is NaN"'],
+  ),
   ...of(ANNOTATION.keepSharedMemory, "keep-shared-memory", [
     "yes",
     '"yes" is not "true" or "false"; use a value such as "true"',

@@ -1,5 +1,8 @@
 // The bundled CLI against a real API server.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BundledCli } from "../../src/cli/testing.ts";
 import type { JsonObject } from "../../src/json/types.ts";
@@ -10,6 +13,7 @@ import { type ControlPlane, startControlPlane } from "../cluster/control-plane.t
 import { terminalProgress } from "../cluster/progress.ts";
 
 const JOBSETS = "jobsets.jobset.x-k8s.io";
+const CRD = new URL("../../manifests/crd/reprise.dev_inplacerestarts.yaml", import.meta.url).pathname;
 
 let cluster: ControlPlane;
 let cli: BundledCli;
@@ -118,5 +122,108 @@ describe("reprise validate --from-cluster", () => {
 
   it("says that a namespace has no JobSet", async () => {
     expect(await validate("-n", "empty")).toEqual({ code: 0, stdout: "", stderr: "no JobSet in namespace empty\n" });
+  });
+});
+
+describe("reprise restart", () => {
+  const restart = (name: string, reason = "loss is NaN") =>
+    cli.run(["restart", name, "-n", "team", "--reason", reason, "--kubeconfig", cluster.kubeconfig]);
+  const patch = (body: object, ...args: readonly string[]) =>
+    cluster.kubectl([
+      "patch",
+      "jobset",
+      "d-injected",
+      "-n",
+      "team",
+      "--type=merge",
+      "-p",
+      JSON.stringify(body),
+      ...args,
+    ]);
+  const requested = () =>
+    cluster.kubectl([
+      "get",
+      "jobset",
+      "d-injected",
+      "-n",
+      "team",
+      "-o",
+      "jsonpath={.metadata.annotations.reprise\\.dev/restart-request}",
+    ]);
+
+  beforeAll(async () => {
+    await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
+    for (const state of ["jsonpath={.status.conditions}", "condition=Established"]) {
+      await cluster.kubectl(["wait", `--for=${state}`, "crd/inplacerestarts.reprise.dev"]);
+    }
+    const uid = await cluster.kubectl(["get", "jobset", "d-injected", "-n", "team", "-o", "jsonpath={.metadata.uid}"]);
+    const metadata = { name: "d-injected", namespace: "team" };
+    const input = JSON.stringify({
+      apiVersion: "reprise.dev/v1alpha1",
+      kind: "InPlaceRestart",
+      metadata,
+      spec: { jobSetUID: uid },
+    });
+    await cluster.kubectl(["create", "-f", "-"], { input });
+  });
+
+  it.each([
+    ["missing", /JobSet missing does not exist in namespace team/],
+    ["a-plain", /does not restart in place: it was not injected/],
+  ])("refuses JobSet %s", async (name, message) => {
+    const { code, stderr } = await restart(name);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  it("refuses a reason that does not fit into a line of 200 characters", async () => {
+    const { code, stderr } = await restart("d-injected", "x".repeat(200));
+    expect(stderr).toMatch(/is not a text of 1 to 200 characters in one line; pass a shorter one with --reason$/m);
+    expect(code).toBe(1);
+    expect(await requested()).toBe("");
+  });
+
+  it("writes the reason, the user and the time, and says how to follow the restart", async () => {
+    const { code, stdout, stderr } = await restart("d-injected");
+    const text = await requested();
+    expect(text).toMatch(/^loss is NaN \(\S+, 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\)$/);
+    const user = await cluster.kubectl(["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"]);
+    expect(text).toContain(`(${user}, `);
+    const follow = "follow it with: reprise status d-injected -n team";
+    expect(stdout).toBe(`JobSet team/d-injected: restart requested: ${JSON.stringify(text)}; ${follow}\n`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("gives up waiting after the timeout, and says where to look", async () => {
+    const args = ["restart", "d-injected", "-n", "team", "--reason", "again", "--wait", "--timeout", "1s"];
+    const { code, stderr } = await cli.run([...args, "--kubeconfig", cluster.kubeconfig]);
+    expect(stderr).toMatch(/does not run again in time; .*see what it waits for: reprise status d-injected -n team$/m);
+    expect(code).toBe(1);
+  });
+
+  it("refuses a JobSet that is suspended or has ended", async () => {
+    const before = await requested();
+    await patch({ spec: { suspend: true } });
+    expect((await restart("d-injected")).stderr).toMatch(/is suspended, so nothing runs; to start it: kubectl patch/);
+    const condition = { type: "Failed", status: "True", reason: "x", message: "", lastTransitionTime: new Date() };
+    await patch({ status: { conditions: [condition] } }, "--subresource=status");
+    expect((await restart("d-injected")).stderr).toMatch(/has failed, so nothing runs; to run it again, delete it/);
+    expect(await requested()).toBe(before);
+  });
+});
+
+describe("reprise status -w", () => {
+  it("prints a line for each change if the output is not a terminal, and ends on a signal", async () => {
+    const args = ["status", "-w", "-n", "team", "--kubeconfig", cluster.kubeconfig];
+    const child = spawn(process.execPath, [join(cli.folder, "reprise.js"), ...args]);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toMatch(/^\d\d:\d\d:\d\d {2}team\/d-injected {2}Starting\b/);
+    const status = { deprecatedEpoch: 0, syncedEpoch: 1, restarts: 0, phase: "Running", ready: "4/4" };
+    const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+    await cluster.kubectl(["patch", "inplacerestart", "d-injected", "-n", "team", ...patch]);
+    expect((await lines.next()).value).toMatch(/ team\/d-injected {2}Running {2}4\/4 {2}1 /);
+    child.kill("SIGINT");
+    const [code] = await once(child, "close");
+    expect(code).toBe(0);
   });
 });

@@ -1,10 +1,8 @@
 // Missing prerequisites on real API servers: the controller reports them, and the webhook does not inject what could
 // not work.
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { parseAllDocuments, stringify } from "yaml";
 import { type RunningController, runController } from "../../controller/shell/run.ts";
 import { LABEL } from "../../src/api/names.ts";
 import { defaultConfig } from "../../src/config/config.ts";
@@ -12,7 +10,6 @@ import { asMap, asTextMap } from "../../src/json/fields.ts";
 import { connect, type KubeClient } from "../../src/kube/client.ts";
 import { Prerequisites } from "../../src/kube/prerequisites.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
-import { assetFolder } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import {
   applyManifests,
@@ -22,33 +19,10 @@ import {
   runWebhook,
   type ServedWebhook,
 } from "../reprise-programs.ts";
+import { JOBSET_CRD, olderJobSetDefinition } from "./older-definition.ts";
 
 const PATIENCE = { timeout: 30_000, interval: 100 };
 const log = pino({ level: "silent" });
-const CRD = join(assetFolder("jobset"), "components/crd/bases/jobset.x-k8s.io_jobsets.yaml");
-
-type Definition = Readonly<Record<string, unknown>> & {
-  readonly spec: { readonly versions: { readonly schema: { readonly openAPIV3Schema: unknown } }[] };
-};
-
-function jobSetDefinition(): Definition {
-  const [document] = parseAllDocuments(readFileSync(CRD, "utf8"));
-  return document?.toJS() as Definition;
-}
-
-/** JobSet's CRD before 0.10, without the field for in-place restarts. */
-function olderDefinition(): Definition {
-  const older = jobSetDefinition();
-  for (const { schema } of older.spec.versions) dropField(schema.openAPIV3Schema, "restartPolicyRules");
-  return older;
-}
-
-function dropField(schema: unknown, field: string): void {
-  if (typeof schema !== "object" || schema === null) return;
-  const properties = Reflect.get(schema, "properties");
-  if (typeof properties === "object" && properties !== null) Reflect.deleteProperty(properties, field);
-  for (const value of Object.values(schema)) dropField(value, field);
-}
 
 async function lacksOf(client: KubeClient): Promise<readonly string[]> {
   const prerequisites = new Prerequisites({ client, log, webhookConfiguration: "reprise-webhook" });
@@ -121,7 +95,7 @@ describe("a cluster with the newest Kubernetes", () => {
   });
 
   it("with an older JobSet that drops fields: a JobSet stays plain, with a warning", async () => {
-    await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input: stringify(olderDefinition()) });
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], { input: olderJobSetDefinition() });
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual(["jobset-prunes-fields"]), PATIENCE);
     await vi.waitFor(async () => expect(await readyz()).toMatch(/^503 .*would drop it; upgrade JobSet/), PATIENCE);
 
@@ -139,7 +113,7 @@ describe("a cluster with the newest Kubernetes", () => {
   });
 
   it("with a new JobSet: webhook and controller notice it by themselves", async () => {
-    await cluster.kubectl(["apply", "--server-side", "-f", CRD]);
+    await cluster.kubectl(["apply", "--server-side", "-f", JOBSET_CRD]);
     await vi.waitFor(async () => expect(await lacksOf(client)).toEqual([]), PATIENCE);
     await vi.waitFor(async () => expect(await readyz()).toBe("200 leading\n"), PATIENCE);
     await vi.waitFor(async () => expect((await dryRun()).isInjected).toBe(true), PATIENCE);

@@ -22,6 +22,19 @@ describe("reprise simulate", () => {
     expect(status).toBe(0);
   });
 
+  it("estimates the recovery of the JobSet in a file, with percentiles", () => {
+    const { status, stdout } = reprise("-f", "examples/train.yaml", "--runs", "5");
+    const percentiles = "p50 \\d+\\.\\d s, p90 \\d+\\.\\d s, p99 \\d+\\.\\d s, max \\d+\\.\\d s";
+    expect(stdout).toMatch(new RegExp(`^JobSet train: 4 Pods, 5 runs: recovery ${percentiles}\\n$`));
+    expect(status).toBe(0);
+  });
+
+  it("estimates nothing for a file without a JobSet", () => {
+    const { status, stderr } = reprise("-f", "package.json");
+    expect(stderr).toContain("no JobSet in package.json");
+    expect(status).toBe(1);
+  });
+
   it("rejects an unknown fault and lists the known ones", () => {
     const { status, stderr } = reprise("--faults", "kill-worker@20s,explode@3s");
     expect(stderr).toContain('"explode@3s" is not of the form NAME@TIME');

@@ -5,16 +5,19 @@ import { RepriseError } from "../../errors.ts";
 import { FAULTS, type Fault, parseFault } from "../../simulate/faults/catalog.ts";
 import type { RunResult } from "../../simulate/simulate.ts";
 import { timelineLines } from "../../simulate/timeline.ts";
+import { globalOptions } from "../options.ts";
 
 interface Options {
   readonly seed: number;
   readonly pods: number;
   readonly faults: readonly Fault[];
   readonly runs?: number;
+  readonly filename?: readonly string[];
 }
 
 /** A longer timeline is unreadable, and the run would take minutes. */
 const MOST_PODS = 1_000;
+const MOST_ESTIMATED_PODS = 10_000;
 const MOST_RUNS = 10_000_000;
 const MOST_SEED = 2 ** 32 - 1;
 
@@ -34,11 +37,47 @@ export function addSimulate(program: Command): void {
         .argParser(wholeNumber(1, MOST_RUNS))
         .conflicts(["pods", "faults"]),
     )
-    .addHelpText("after", `\nFaults:\n${faultHelp()}`)
-    .action(async (options: Options) => {
-      if (options.runs === undefined) await playOne(options);
+    .addOption(
+      new Option(
+        "-f, --filename <file...>",
+        "estimate how long the JobSets of a file take to recover from the crash of one worker",
+      ).conflicts(["pods", "faults"]),
+    )
+    .addHelpText("after", `\nFaults:\n${faultHelp()}\n\n${ESTIMATE_HELP}`)
+    .action(async (options: Options, command: Command) => {
+      if (options.filename !== undefined) await estimate(options.filename, options, globalOptions(command).config);
+      else if (options.runs === undefined) await playOne(options);
       else await check(options.seed, options.runs);
     });
+}
+
+const ESTIMATE_HELP = `Estimates (-f):
+  The delays of nodes and of the API server are those of the simulator's model, so compare shapes and sizes with them;
+  docs/performance.md has measurements. At most ${MOST_ESTIMATED_PODS} Pods, which takes minutes. --runs sets how often
+  each JobSet is simulated (default: 3 to 100, fewer for large ones). Time to pull images, to load a checkpoint and to
+  wait for nodes is not included. Stages that others wait to complete are left out.`;
+
+async function estimate(
+  files: readonly string[],
+  { runs, seed }: Options,
+  configFile: string | undefined,
+): Promise<void> {
+  const { readInjectedJobSets } = await import("../input/injected-jobsets.ts");
+  const { forecast, podsOf, shapeOf } = await import("../../simulate/forecast.ts");
+  for (const { name, jobSet } of await readInjectedJobSets(files, configFile)) {
+    const shape = shapeOf(jobSet);
+    const pods = podsOf(shape);
+    if (pods > MOST_ESTIMATED_PODS)
+      throw new RepriseError("SIMULATION_TOO_LARGE", { name, pods, most: MOST_ESTIMATED_PODS });
+    const { seconds, runs: played } = forecast(shape, runs ?? defaultRuns(pods), seed);
+    const parts = Object.entries(seconds).map(([percentile, value]) => `${percentile} ${value.toFixed(1)} s`);
+    print([`JobSet ${name}: ${pods} Pods, ${played} runs: recovery ${parts.join(", ")}`]);
+  }
+}
+
+/** Enough for percentiles of a small group, and few enough that a large one takes minutes. */
+function defaultRuns(pods: number): number {
+  return Math.max(3, Math.min(100, Math.floor(10_000 / Math.max(1, pods))));
 }
 
 async function playOne({ seed, pods, faults }: Options): Promise<void> {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { readInPlaceRestart } from "../../api/in-place-restart.ts";
 import { readJobSet } from "../../api/jobset.ts";
 import { readPod } from "../../api/pod.ts";
-import { type GroupReading, type NodeState, reportGroup } from "../output/status-report.ts";
+import type { GroupReading, NodeState } from "../output/group-reading.ts";
+import { reportGroup } from "../output/status-report.ts";
 import { groupAsText, groupsAsText } from "../output/status-text.ts";
 
 const now = Date.parse("2026-01-01T12:00:45Z");
@@ -130,6 +131,10 @@ describe("reprise status of all JobSets", () => {
     const report = reportGroup({ object, jobSet });
     expectGolden("groups.txt", groupsAsText([report], true));
     expect(groupsAsText([report], false)).not.toContain("NAMESPACE");
+  });
+
+  it("has the source of the budget and the last restart in the wide form", () => {
+    expectGolden("groups-wide.txt", groupsAsText([reportGroup({ object, jobSet })], false, { now }));
   });
 
   it("prints a message if there are none", () => {

@@ -1,9 +1,10 @@
 // Reads what `reprise validate --from-cluster` judges: the JobSets of a cluster as if they were created again now, and
 // what their injection depends on. It never writes.
+import { readLabels } from "../../api/metadata.ts";
 import { ANNOTATION, FAILURE_POLICIES_CONFIG_MAP, JOBSET } from "../../api/names.ts";
 import { type NamespaceLimit, type NamespaceLookup, readNamespaceLimit, UNANNOTATED } from "../../api/namespace.ts";
 import { judgeCluster, type Lack } from "../../api/prerequisites.ts";
-import { reasonOf } from "../../errors.ts";
+import { RepriseError, reasonOf } from "../../errors.ts";
 import { isObject, objectAt, textAt } from "../../json/edit.ts";
 import type { JsonObject } from "../../json/types.ts";
 import { hasStatus, isJsonObject } from "../../kube/api-error.ts";
@@ -24,6 +25,23 @@ const WRITTEN = ["name", "generateName", "namespace", "labels", "annotations"] a
 export async function readJobSets(client: Client, namespace: string | undefined): Promise<JsonObject[]> {
   const found = await listAll(client, collectionPath(JOBSET, namespace), (raw) => raw);
   return found.flatMap((raw) => (isJsonObject(raw) ? [asNew(raw)] : []));
+}
+
+/** One JobSet, without what a cluster adds to it. */
+export async function readJobSetObject(client: Client, namespace: string, name: string): Promise<JsonObject> {
+  const stored = await orAbsent(client.request("GET", `${collectionPath(JOBSET, namespace)}/${name}`));
+  if (stored === undefined) throw new RepriseError("JOBSET_NOT_FOUND", { namespace, name });
+  return asNew(stored);
+}
+
+/** Empty for a user who may not read Namespaces. */
+export async function readNamespaceLabels(client: Client, name: string): Promise<Readonly<Record<string, string>>> {
+  try {
+    return readLabels(await orAbsent(client.request("GET", `/api/v1/namespaces/${name}`)));
+  } catch (error) {
+    if (hasStatus(error, 403)) return {};
+    throw error;
+  }
 }
 
 function asNew(stored: JsonObject): JsonObject {

@@ -2,6 +2,7 @@
 // read nodes, the state of nodes stays unknown.
 
 import { IN_PLACE_RESTART, type InPlaceRestart, readInPlaceRestart } from "../../api/in-place-restart.ts";
+import { type Job, readJob } from "../../api/job.ts";
 import { readJobSet } from "../../api/jobset.ts";
 import { JOBSET, LABEL } from "../../api/names.ts";
 import { readNode } from "../../api/node.ts";
@@ -11,7 +12,7 @@ import { RepriseError } from "../../errors.ts";
 import { hasStatus } from "../../kube/api-error.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { listAll } from "../../kube/list.ts";
-import type { GroupReading, NodeState } from "../output/status-report.ts";
+import type { GroupReading, NodeState } from "../output/group-reading.ts";
 import { collectionPath, orAbsent } from "./cluster-path.ts";
 
 /** The groups of one or all namespaces. Does not read Pods: the conditions show what a group waits for. */
@@ -40,8 +41,20 @@ export async function readGroup(client: KubeClient, namespace: string, name: str
   }
   const selector = `${JOBSET.nameKey}=${name},${LABEL.injected}=true`;
   const pods = await listAll(client, `/api/v1/namespaces/${namespace}/pods`, readPod, selector);
+  const jobs = await readJobs(client, namespace, name);
   const terminating = pods.filter(({ deletion }) => deletion !== undefined);
-  return { object, jobSet: read, pods, nodes: await readNodes(client, terminating) };
+  const nodes = await readNodes(client, terminating);
+  return { object, jobSet: read, pods, nodes, ...(jobs === undefined ? {} : { jobs }) };
+}
+
+/** Undefined for users who may not read Jobs. */
+async function readJobs(client: KubeClient, namespace: string, name: string): Promise<readonly Job[] | undefined> {
+  try {
+    return await listAll(client, `/apis/batch/v1/namespaces/${namespace}/jobs`, readJob, `${JOBSET.nameKey}=${name}`);
+  } catch (error) {
+    if (hasStatus(error, 403)) return undefined;
+    throw error;
+  }
 }
 
 async function readNodes(client: KubeClient, pods: readonly Pod[]): Promise<ReadonlyMap<string, NodeState>> {

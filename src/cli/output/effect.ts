@@ -34,7 +34,7 @@ export function effectOf(injected: JsonObject, warnings: readonly Finding[]): st
       : budget === undefined
         ? []
         : [budgetText(budget)]),
-    ...exitCodeTexts(group, jobSet),
+    ...exitEffects(jobSet).map(({ codes, effect }) => `exit ${codes} ${effect}`),
     ...leftOutTexts(replicatedJobs, record["leftOut"]),
     ...partnerTexts(warnings),
   ].join(", ");
@@ -52,8 +52,15 @@ function podsOf(group: readonly ReplicatedJob[]): number {
   return group.reduce((pods, { replicas, parallelism }) => pods + replicas * parallelism, 0);
 }
 
-function exitCodeTexts(group: readonly ReplicatedJob[], jobSet: JobSet): string[] {
-  const workers = group.flatMap(({ name, template }) =>
+export interface ExitEffect {
+  /** For example "40-50,137". */
+  readonly codes: string;
+  readonly effect: string;
+}
+
+/** The exit codes of workers that do not restart the group in place. */
+export function exitEffects(jobSet: JobSet): readonly ExitEffect[] {
+  const workers = jobSet.replicatedJobs.filter(isInGroup).flatMap(({ name, template }) =>
     asList(podSpecOf(template)["containers"])
       .map(asMap)
       .filter(restartsInPlace)
@@ -66,7 +73,7 @@ function exitCodeTexts(group: readonly ReplicatedJob[], jobSet: JobSet): string[
     { codes: workers.filter((worker) => !isFinal(worker)).flatMap(({ fail }) => fail), effect: "recreates the Jobs" },
     { codes: workers.flatMap(({ recreate }) => recreate), effect: "gets a new Pod" },
   ];
-  return texts.flatMap(({ codes, effect }) => (codes.length === 0 ? [] : [`exit ${codesText(codes)} ${effect}`]));
+  return texts.flatMap(({ codes, effect }) => (codes.length === 0 ? [] : [{ codes: codesText(codes), effect }]));
 }
 
 function restartsInPlace(container: Fields): boolean {

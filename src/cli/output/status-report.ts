@@ -7,23 +7,12 @@ import { describeLeftovers } from "../../../controller/status/shared-memory.ts";
 import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
 import type { BudgetSource } from "../../api/budget.ts";
 import { formatDuration } from "../../api/duration.ts";
-import type { InPlaceRestart, RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
-import type { JobSet } from "../../api/jobset.ts";
+import type { RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
 import { type CrashReport, crashReport } from "./crash-report.ts";
-
-/** `unknown`: the user may not read nodes. */
-export type NodeState = "reachable" | "unreachable" | "gone" | "unknown";
-
-export interface GroupReading {
-  readonly object: InPlaceRestart;
-  /** Absent if it was deleted in the meantime. */
-  readonly jobSet?: JobSet;
-  /** Its Pods, if they were read. */
-  readonly pods?: readonly Pod[];
-  readonly nodes?: ReadonlyMap<string, NodeState>;
-}
+import type { GroupReading, NodeState } from "./group-reading.ts";
+import { missingPods } from "./missing-pods.ts";
 
 export interface GroupReport {
   readonly namespace: string;
@@ -34,6 +23,8 @@ export interface GroupReport {
   readonly deprecatedEpoch?: number;
   readonly heldStages: readonly string[];
   readonly restarts: { readonly used: number; readonly max?: number; readonly from?: BudgetSource };
+  /** Which Pods the barrier or a stage waits for, and why. Absent if it waits for none, or Pods were not read. */
+  readonly missing?: string;
   readonly waitingFor: readonly AwaitedPod[];
   readonly sharedMemory: readonly LeftoverReport[];
   readonly history: readonly RestartReport[];
@@ -71,8 +62,10 @@ export interface RestartReport {
 export const STEPS = ["deprecated", "allRestarted", "synced", "allRunning"] as const;
 type Step = (typeof STEPS)[number] & keyof RestartSteps;
 
-export function reportGroup({ object, jobSet, pods = [], nodes = new Map() }: GroupReading): GroupReport {
+export function reportGroup(reading: GroupReading): GroupReport {
+  const { object, jobSet, pods = [], nodes = new Map() } = reading;
   const { namespace, name, status } = object;
+  const missing = missingPods(reading);
   const inPlace = status?.restarts ?? 0;
   const budget = jobSet === undefined ? { used: inPlace } : budgetOf(jobSet, inPlace);
   return {
@@ -83,6 +76,7 @@ export function reportGroup({ object, jobSet, pods = [], nodes = new Map() }: Gr
     ...(status === undefined ? {} : { syncedEpoch: status.syncedEpoch, deprecatedEpoch: status.deprecatedEpoch }),
     heldStages: status?.heldStages ?? [],
     restarts: budget,
+    ...(missing === undefined ? {} : { missing }),
     waitingFor: pods
       .flatMap((pod) => awaitedPod(pod, nodes.get(pod.node ?? "") ?? "unknown"))
       .sort((a, b) => (a.terminatingSince < b.terminatingSince ? -1 : 1)),

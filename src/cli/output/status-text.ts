@@ -1,22 +1,46 @@
 // The text output of `reprise status`: a table of groups, or the details of one. Pure.
 import { sourceText } from "../../api/budget.ts";
 import { crashLines } from "./crash-report.ts";
+import { BAR_LEGEND, restartBars } from "./restart-bars.ts";
 import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
 
+/** Further columns: where the budget comes from, and the last restart. `now` in milliseconds since 1970. */
+interface Wide {
+  readonly now: number;
+}
+
 /** One line per group. */
-export function groupsAsText(groups: readonly GroupReport[], withNamespace: boolean): string {
+export function groupsAsText(groups: readonly GroupReport[], withNamespace: boolean, wide?: Wide): string {
   if (groups.length === 0) return "No JobSets that restart in place found\n";
   const rows = groups.map((group) => [
     ...(withNamespace ? [group.namespace] : []),
-    group.name,
-    group.phase,
-    group.ready,
-    String(group.syncedEpoch ?? "-"),
-    restartsOf(group),
+    ...cellsOf(group),
+    ...(wide === undefined ? [] : wideCells(group, wide.now)),
     note(group),
   ]);
-  const head = [...(withNamespace ? ["NAMESPACE"] : []), "NAME", "PHASE", "READY", "EPOCH", "RESTARTS", "WAITING FOR"];
-  return asLines(table([head, ...rows]));
+  const wideHead = wide === undefined ? [] : ["BUDGET", "LAST RESTART", "TOOK", "CAUSE"];
+  const head = ["NAME", "PHASE", "READY", "EPOCH", "RESTARTS", ...wideHead, "WAITING FOR"];
+  return asLines(table([[...(withNamespace ? ["NAMESPACE"] : []), ...head], ...rows]));
+}
+
+function cellsOf(group: GroupReport): readonly string[] {
+  return [group.name, group.phase, group.ready, String(group.syncedEpoch ?? "-"), restartsOf(group)];
+}
+
+function wideCells({ restarts: { from }, history }: GroupReport, now: number): readonly string[] {
+  const source = from === undefined ? "-" : sourceText(from);
+  const last = history.at(-1);
+  if (last === undefined) return [source, "-", "-", "-"];
+  const { failureSeen = "", steps, cause } = last;
+  const took = steps.allRunning === undefined ? "-" : `${steps.allRunning.toFixed(1)}s`;
+  return [source, `${ageOf(failureSeen, now)} ago`, took, cause];
+}
+
+/** The state of a group in one line, for output that is not a terminal. */
+export function groupAsLine(group: GroupReport): string {
+  const [name = "", ...cells] = cellsOf(group);
+  const waits = group.missing ?? note(group);
+  return [`${group.namespace}/${name}`, ...cells, ...(waits === "" ? [] : [waits])].join("  ");
 }
 
 /** The details of one group. `now` in milliseconds since 1970. */
@@ -29,7 +53,8 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...(group.heldStages.length === 0 ? [] : [["Held", group.heldStages.join(", ")]]),
     ["Restarts", budgetOf(group)],
   ];
-  const waiting = group.waitingFor.flatMap((awaited) => [
+  const missing = group.missing === undefined ? [] : [`  ${group.missing}`];
+  const terminating = group.waitingFor.flatMap((awaited) => [
     `  waiting for ${describeAwaited(awaited, now)}`,
     ...awaited.remedies.map((remedy) => `    - ${remedy}`),
   ]);
@@ -44,8 +69,9 @@ export function groupAsText(group: GroupReport, now: number): string {
   ]);
   return asLines([
     ...table(facts),
-    ...section("Waiting", waiting),
+    ...section("Waiting", [...missing, ...terminating]),
     ...section("Last restarts", indented(restarts, ["EPOCHS", "SEEN", "COUNTED", ...STEP_HEADS, "CAUSE"])),
+    ...section("Where the time went", timeLines(group.history)),
     ...section("Last words", group.history.flatMap(lastWords)),
     ...section("Shared memory", indented(leftovers, ["POD", "LEFTOVERS"])),
     ...section("Conditions", indented(conditions, ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"])),
@@ -65,6 +91,18 @@ function restartRow(restart: RestartReport, now: number) {
     ...STEPS.map((step) => (steps[step] === undefined ? "-" : `+${steps[step].toFixed(1)}s`)),
     cause,
   ];
+}
+
+/** One bar for each restart, if any took time. */
+function timeLines(history: readonly RestartReport[]): readonly string[] {
+  const bars = restartBars(history);
+  if (bars.every((bar) => bar === "")) return [];
+  const rows = history.map((restart, index) => {
+    const last = STEPS.findLast((step) => restart.steps[step] !== undefined);
+    const seconds = last === undefined ? "-" : `${(restart.steps[last] ?? 0).toFixed(1)}s`;
+    return [epochsOf(restart), seconds, bars[index] ?? ""];
+  });
+  return [...table(rows).map((line) => `  ${line}`), `  ${BAR_LEGEND}`];
 }
 
 /** One paragraph for each restart of which a container is known. */

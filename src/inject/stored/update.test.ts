@@ -263,6 +263,11 @@ describe("an update", () => {
     expect(annotations).toEqual(at(live(), "metadata", "annotations"));
   });
 
+  it("lets a request for a restart pass, and changes nothing else", () => {
+    const sent = changed(live(), ["metadata", "annotations", ANNOTATION.restartRequest], "loss is NaN");
+    expect(update(sent, live())).toEqual({ kind: "injected", object: sent, warnings: [] });
+  });
+
   it("keeps the spec of a JobSet whose record was lost", () => {
     const old = live();
     delete Object(at(old, "metadata", "annotations"))[ANNOTATION.status];

@@ -13,6 +13,7 @@ import { loseObject } from "./lose-object.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
 import { removeReprise } from "./remove-reprise.ts";
 import { killController, secondLeader } from "./replace-controller.ts";
+import { requestRestart } from "./request-restart.ts";
 import { slowWatches } from "./slow-watches.ts";
 import { suspend } from "./suspend.ts";
 
@@ -38,6 +39,7 @@ export const FAULTS = {
   "exit-final": exitFinally,
   "fill-shared-memory": fillSharedMemory,
   "remove-reprise": removeReprise,
+  "request-restart": requestRestart,
 } as const satisfies Readonly<Record<string, FaultDefinition>>;
 
 export type FaultKind = keyof typeof FAULTS;
@@ -60,8 +62,16 @@ export function parseFault(text: string): Fault | undefined {
   return { kind, at };
 }
 
-/** They need a JobSet of a certain shape, or nothing can follow them. */
-const NOT_RANDOM: ReadonlySet<FaultKind> = new Set(["exit-final", "fill-shared-memory", "remove-reprise"]);
+/**
+ * They need a JobSet of a certain shape, or nothing can follow them. Requests by hand are played beside the random
+ * faults, so that known seeds stand for what they stood for.
+ */
+const NOT_RANDOM: ReadonlySet<FaultKind> = new Set([
+  "exit-final",
+  "fill-shared-memory",
+  "remove-reprise",
+  "request-restart",
+]);
 
 const KINDS = Object.keys(FAULTS)
   .filter(isFaultKind)

@@ -4,7 +4,12 @@ import { isAbsent } from "../../json/edit.ts";
 import { judged, notApplicable, type Rule } from "../rule.ts";
 
 /** Annotations that only the reprise controller reads. It does not reconcile these JobSets. */
-const OURS: readonly string[] = [ANNOTATION.maxRestarts, ANNOTATION.escalateAfter, ANNOTATION.onPartialSuccess];
+const OURS: readonly string[] = [
+  ANNOTATION.maxRestarts,
+  ANNOTATION.escalateAfter,
+  ANNOTATION.onPartialSuccess,
+  ANNOTATION.restartRequest,
+];
 
 export const upstreamProtocol: Rule = {
   name: "upstream-protocol",

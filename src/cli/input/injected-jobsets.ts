@@ -1,0 +1,46 @@
+// The JobSets of files as they would run: injected, and only the replicatedJobs that are in the group.
+import { hasAgent } from "../../api/agent-container.ts";
+import { type JobSet, readJobSet } from "../../api/jobset.ts";
+import { loadConfig } from "../../config/config-file.ts";
+import { ProblemList, RepriseError } from "../../errors.ts";
+import { inject } from "../../inject/inject.ts";
+import { asMap } from "../../json/fields.ts";
+import { jobSetName, locate, namespaceOf } from "../output/finding-line.ts";
+import { namespacesIn } from "./namespaces.ts";
+import { policiesIn } from "./policies.ts";
+import { readSources, summaryOf } from "./sources.ts";
+
+interface InjectedJobSet {
+  readonly name: string;
+  readonly jobSet: JobSet;
+}
+
+const NAMESPACE = "default";
+
+export async function readInjectedJobSets(
+  files: readonly string[],
+  configFile: string | undefined,
+): Promise<readonly InjectedJobSet[]> {
+  const config = await loadConfig(configFile);
+  const sources = await readSources(files, false);
+  const { documents, problems } = sources;
+  if (problems.length > 0) throw new ProblemList([...problems]);
+  const located = locate(documents);
+  if (located.length === 0) throw new RepriseError("INPUT_WITHOUT_JOBSET", summaryOf(files, sources));
+  const policies = policiesIn(documents, config.failurePolicies, NAMESPACE);
+  const namespaces = namespacesIn(documents);
+  return located.map(({ jobSet: found }) => {
+    const name = jobSetName(found);
+    const namespace = namespaceOf(found, NAMESPACE);
+    const { object } = found;
+    const outcome = inject({ operation: "CREATE", namespace, object, config: config.injection, policies, namespaces });
+    if (outcome.kind !== "injected") throw new RepriseError("SIMULATION_NOT_INJECTED", { name });
+    const jobSet = readJobSet(outcome.object);
+    const replicatedJobs = jobSet.replicatedJobs.filter(({ template }) => hasAgent(podSpecOf(template)));
+    return { name, jobSet: { ...jobSet, replicatedJobs } };
+  });
+}
+
+function podSpecOf(template: JobSet["replicatedJobs"][number]["template"]): Readonly<Record<string, unknown>> {
+  return asMap(asMap(asMap(template["spec"])["template"])["spec"]);
+}
