@@ -81,6 +81,7 @@ describe("controller metrics", () => {
     const metrics = createControllerMetrics(registry);
     metrics.read({
       groupsByPhase: () => new Map([["Running", 2]]),
+      stalledGroups: () => 1,
       notInjected: () => 3,
       queueDepth: () => 4,
       isLeader: () => true,
@@ -91,6 +92,7 @@ describe("controller metrics", () => {
       'reprise_controller_decisions_total{kind="fail"} 0',
       'reprise_controller_groups{phase="Running"} 2',
       'reprise_controller_groups{phase="Failed"} 0',
+      "reprise_controller_stalled_groups 1",
       "reprise_controller_not_injected 3",
       "reprise_controller_queue_depth 4",
       "reprise_controller_leader 1",

@@ -21,6 +21,7 @@ export type Watched = (typeof WATCHED)[number];
 /** Values that are read on each scrape. */
 interface Readings {
   readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
+  readonly stalledGroups: () => number;
   readonly notInjected: () => number;
   readonly queueDepth: () => number;
   readonly isLeader: () => boolean;
@@ -163,6 +164,12 @@ function registerReadings(registry: Registry, readings: Readings): void {
     "reprise_controller_not_injected",
     "JobSets that are opted in but were created without injection.",
     readings.notInjected,
+  );
+  readGauge(
+    registry,
+    "reprise_controller_stalled_groups",
+    "Groups that have waited for Pods for more than a minute, at the barrier or for a stage.",
+    readings.stalledGroups,
   );
   readGauge(registry, "reprise_controller_queue_depth", "Groups waiting to be reconciled.", readings.queueDepth);
   readGauge(registry, "reprise_controller_leader", "1 if this replica is the leader, otherwise 0.", () =>
