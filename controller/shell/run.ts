@@ -15,6 +15,7 @@ import { createHealthServer } from "../../src/process/health.ts";
 import { listening, portOf } from "../../src/process/listen.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
 import { Groups } from "../group/groups.ts";
+import type { Account } from "../status/accounts.ts";
 import { CONDITION } from "../status/conditions.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
@@ -173,6 +174,7 @@ export async function runController(options: ControllerOptions): Promise<Running
   metrics.read({
     groupsByPhase: () => countPhases(groups),
     stalledGroups: () => countStalled(groups),
+    accounts: () => accountsOf(groups),
     notInjected: () => notInjected.count,
     queueDepth: () => queue.depth,
     isLeader: () => election.isLeader(),
@@ -244,6 +246,13 @@ function countPhases(groups: Groups): ReadonlyMap<Phase, number> {
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
   }
   return counts;
+}
+
+function accountsOf(groups: Groups): readonly Account[] {
+  return [...groups.values()].flatMap(({ object }) => {
+    const availability = object?.status?.availability;
+    return object === undefined || availability === undefined ? [] : [{ uid: object.uid, availability }];
+  });
 }
 
 function countStalled(groups: Groups): number {

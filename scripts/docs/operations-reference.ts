@@ -29,6 +29,7 @@ function registerController(registry: Registry): void {
   createControllerMetrics(registry).read({
     groupsByPhase: () => new Map(),
     stalledGroups: () => 0,
+    accounts: () => [],
     notInjected: () => 0,
     queueDepth: () => 0,
     isLeader: () => false,

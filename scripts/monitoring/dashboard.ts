@@ -33,6 +33,14 @@ function quantile(fraction: number, histogram: string, ...labels: readonly strin
 const BAD_IF_ANY = [[1, "red"]] as const;
 const RANGE = "$__rate_interval";
 
+/** Seconds of all groups in a state, over the selected range. Every replica counts, so the largest is taken. */
+function spentIn(state: string): string {
+  return `increase(reprise_controller_group_seconds_total{state="${state}"}[$__range])`;
+}
+
+const NOT_SUSPENDED = 'increase(reprise_controller_group_seconds_total{state!="Suspended"}[$__range])';
+const RESTARTS = "sum(increase(reprise_controller_restarts_total[$__range]))";
+
 /** Only the leader counts, so counters are summed over the replicas. Every replica knows the gauges. */
 const ROWS: readonly Row[] = [
   {
@@ -143,6 +151,43 @@ const ROWS: readonly Row[] = [
         width: 8,
         stacked: true,
         queries: { "{{reason}}": `sum by (reason) (increase(reprise_controller_events_total[${RANGE}])) > 0` },
+      },
+    ],
+  },
+  {
+    title: "What restarts cost",
+    height: 6,
+    panels: [
+      {
+        title: "Availability",
+        description: "The share of the time in which groups run, without the time in which they are suspended.",
+        kind: "stat",
+        width: 4,
+        unit: "percentunit",
+        queries: { availability: `max(${spentIn("Running")}) / sum(max by (state) (${NOT_SUSPENDED}))` },
+      },
+      {
+        title: "Mean time between restarts",
+        description: "Running time for each restart, over the selected range.",
+        kind: "stat",
+        width: 5,
+        unit: "s",
+        queries: { MTBF: `max(${spentIn("Running")}) / ${RESTARTS}` },
+      },
+      {
+        title: "Mean time to recovery",
+        description: "From the failure until every worker runs again, over the selected range.",
+        kind: "stat",
+        width: 5,
+        unit: "s",
+        queries: { MTTR: `max(${spentIn("Restarting")}) / ${RESTARTS}` },
+      },
+      {
+        title: "Restarts by node of the blamed Pod",
+        description: "Of the groups that exist. A node that stands out may be broken.",
+        kind: "timeseries",
+        width: 10,
+        queries: { "{{node}}": "max by (node) (reprise_controller_blamed_restarts)" },
       },
     ],
   },

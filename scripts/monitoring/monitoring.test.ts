@@ -97,7 +97,7 @@ describe("the dashboard", () => {
 
   it("has queries that promtool accepts", () => {
     const rules = queries().map(([, expr], index) => {
-      return { record: `panel:${index}`, expr: expr.replaceAll("$__rate_interval", "5m") };
+      return { record: `panel:${index}`, expr: expr.replaceAll(/\$__(rate_interval|range)/g, "5m") };
     });
     const file = join(folder, "panels.yaml");
     writeFileSync(file, stringify({ groups: [{ name: "panels", rules }] }));
@@ -112,6 +112,10 @@ describe("the dashboard", () => {
     });
     expect(new Set(cells).size).toBe(cells.length);
   });
+});
+
+it("docs/monitoring.md names metrics that exist", () => {
+  expect(unknownMetrics(readFileSync(PAGE, "utf8"))).toEqual([]);
 });
 
 it("a metric that no program has is found", () => {
