@@ -1,7 +1,6 @@
 // What a platform engineer does, in this order on one cluster: install from the manifests, use, renew the certificate,
 // upgrade, uninstall, and then the same with the Helm chart. cert-manager, JobSet and reprise run in Pods, reprise from
 // the image of the Dockerfile.
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CONDITION } from "../../controller/status/conditions.ts";
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
@@ -277,7 +276,7 @@ it("the Helm chart installs reprise, and a group recovers in place", async () =>
 }, 300_000);
 
 it("Prometheus scrapes the install, and fires RepriseNotInjected and RepriseBarrierStalled alone", async () => {
-  const prometheus = await startPrometheus(join(cluster.stateDir, "prometheus"), cluster.kubeconfig);
+  const prometheus = await startPrometheus(cluster);
   try {
     // The JobSet "plain" was created in a labeled namespace while reprise was removed.
     await alertsAre(prometheus, ["RepriseNotInjected"]);

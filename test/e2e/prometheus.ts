@@ -1,10 +1,12 @@
-// A real Prometheus with the alerts of manifests/monitoring. It finds the Pods as docs/monitoring.md says, and scrapes
-// them through the API server, because this machine has no route to their addresses.
+// A real Prometheus with the alerts of manifests/monitoring, for the Pods that the PodMonitor selects. It scrapes them
+// through the API server, because this machine has no route to their addresses.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { rulesFile } from "../../scripts/monitoring/rules.ts";
 import { asList, asMap, asText, asTextMap } from "../../src/json/fields.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Kubectl } from "../cluster/kubectl.ts";
 import { childRunner, waitUntilReady } from "../cluster/processes.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 import { ensurePrometheus } from "../cluster/prometheus.ts";
@@ -18,12 +20,14 @@ export interface RunningPrometheus {
   stop(): Promise<void>;
 }
 
-export async function startPrometheus(folder: string, kubeconfig: string): Promise<RunningPrometheus> {
+/** Its files are kept in the state folder of the cluster. */
+export async function startPrometheus({ stateDir, kubeconfig, kubectl }: Cluster): Promise<RunningPrometheus> {
+  const folder = join(stateDir, "prometheus");
   const { prometheus } = await ensurePrometheus(terminalProgress());
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "rules.yaml"), rulesFile({ immediately: true }));
-  writeFileSync(join(folder, "prometheus.yaml"), stringify(config(folder, kubeconfig)));
+  writeFileSync(join(folder, "prometheus.yaml"), stringify(config(folder, kubeconfig, await metricsPaths(kubectl))));
   const program = await childRunner(folder).run("prometheus", [
     prometheus,
     `--config.file=${join(folder, "prometheus.yaml")}`,
@@ -46,7 +50,31 @@ export async function startPrometheus(folder: string, kubeconfig: string): Promi
   };
 }
 
-function config(folder: string, kubeconfig: string): object {
+/** Where the API server has the metrics of each Pod that the PodMonitor selects, by the name of the Pod. */
+async function metricsPaths(kubectl: Kubectl): Promise<ReadonlyMap<string, string>> {
+  const { metadata, spec } = parse(readFileSync("manifests/monitoring/podmonitor.yaml", "utf8"));
+  const { matchLabels, matchExpressions } = spec.selector;
+  const selector = [
+    ...Object.entries(asTextMap(matchLabels)).map(([key, value]) => `${key}=${value}`),
+    ...asList(matchExpressions).map((each) => {
+      const { key, operator, values } = asMap(each);
+      return `${key} ${String(operator).toLowerCase()} (${asList(values).join()})`;
+    }),
+  ].join();
+  const [{ port, path }] = spec.podMetricsEndpoints;
+  const list = JSON.parse(await kubectl(["get", "pods", "-n", metadata.namespace, "-l", selector, "-o", "json"]));
+  return new Map(
+    asList(asMap(list)["items"]).map((item) => {
+      const pod = asMap(item);
+      const name = asText(asMap(pod["metadata"])["name"]) ?? "";
+      const ports = asList(asMap(pod["spec"])["containers"]).flatMap((container) => asList(asMap(container)["ports"]));
+      const number = asMap(ports.find((each) => asMap(each)["name"] === port))["containerPort"];
+      return [name, `/api/v1/namespaces/${metadata.namespace}/pods/${name}:${number}/proxy${path}`];
+    }),
+  );
+}
+
+function config(folder: string, kubeconfig: string, paths: ReadonlyMap<string, string>): object {
   const { clusters, users } = parse(readFileSync(kubeconfig, "utf8"));
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;
   const { "client-certificate-data": certificate, "client-key-data": key } = users[0].user;
@@ -54,37 +82,20 @@ function config(folder: string, kubeconfig: string): object {
     writeFileSync(join(folder, name), Buffer.from(base64, "base64"), { mode: 0o600 });
     return join(folder, name);
   };
+  const tls = {
+    ca_file: file("ca.crt", authority),
+    cert_file: file("client.crt", certificate),
+    key_file: file("client.key", key),
+  };
   return {
     global: { scrape_interval: "1s", evaluation_interval: "1s" },
     rule_files: [join(folder, "rules.yaml")],
-    scrape_configs: [
-      {
-        job_name: "reprise",
-        kubernetes_sd_configs: [
-          { role: "pod", kubeconfig_file: kubeconfig, namespaces: { names: ["reprise-system"] } },
-        ],
-        scheme: "https",
-        tls_config: {
-          ca_file: file("ca.crt", authority),
-          cert_file: file("client.crt", certificate),
-          key_file: file("client.key", key),
-        },
-        relabel_configs: [
-          { source_labels: ["__meta_kubernetes_pod_container_port_name"], regex: "health", action: "keep" },
-          { source_labels: ["__meta_kubernetes_pod_name"], target_label: "pod" },
-          {
-            source_labels: [
-              "__meta_kubernetes_namespace",
-              "__meta_kubernetes_pod_name",
-              "__meta_kubernetes_pod_container_port_number",
-            ],
-            regex: "(.+);(.+);(.+)",
-            replacement: "/api/v1/namespaces/$1/pods/$2:$3/proxy/metrics",
-            target_label: "__metrics_path__",
-          },
-          { replacement: new URL(server).host, target_label: "__address__" },
-        ],
-      },
-    ],
+    scrape_configs: [...paths].map(([pod, path]) => ({
+      job_name: pod,
+      scheme: "https",
+      tls_config: tls,
+      metrics_path: path,
+      static_configs: [{ targets: [new URL(server).host], labels: { pod } }],
+    })),
   };
 }
