@@ -3,10 +3,11 @@
 // events arrive projected, as fast as an API server with one large group sends them.
 //
 //   npx node bench/controller.ts [--pods 1000,5000,10000] [--rate 5000] [--storm wave] [--shape "in one Job"]
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { makingTime, Player, silence } from "./controller/play.ts";
 import { Subject } from "./controller/subject.ts";
-import { type Act, type Events, type Shape, Workload } from "./controller/workload.ts";
+import { type Act, type Shape, Workload } from "./controller/workload.ts";
 import { checkGates } from "./ranges.ts";
 
 const { values } = parseArgs({
@@ -20,15 +21,12 @@ const { values } = parseArgs({
 });
 const SIZES = values.pods.split(",").map(Number);
 const RATE = Number(values.rate);
-/** A chunk of a watch holds about this many Pods. The event loop turns between two chunks. */
-const CHUNK = 8;
 /** The small group fails again after this time, so that many of its failures fall into a storm. */
 const PROBE_MS = 150;
 const BEAT_MS = 5;
 const GATED_PODS = 10_000;
 const QUIET_SECONDS = 4;
-/** Nothing that is measured here takes this long. */
-const PATIENCE_MS = 60_000;
+const player = new Player(RATE);
 
 const STORMS = {
   wave: (group: Workload) => group.wave(),
@@ -79,7 +77,7 @@ async function measure(name: string, shape: Shape): Promise<Measurement[]> {
   const subject = new Subject();
   const group = new Workload("large", shape);
   const probe = new Probe(subject);
-  await play(subject, group, group.start());
+  await player.play(subject, group, group.start());
   await probe.start();
   // What the benchmark itself costs: its timers, and the small group that fails all the time.
   const quiet = await watch(subject, group, probe, [{ events: silence(RATE * QUIET_SECONDS), until: () => true }]);
@@ -102,60 +100,19 @@ async function watch(subject: Subject, group: Workload, probe: Probe, acts: read
   const decided = subject.decisions(group.key);
   const heart = new Heart();
   const probing = probe.run();
-  const [began, cpu, made] = [performance.now(), process.cpuUsage(), makingTime];
-  await play(subject, group, acts);
+  const [began, cpu, made] = [performance.now(), process.cpuUsage(), makingTime()];
+  await player.play(subject, group, acts);
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (performance.now() - began) / 1_000;
   const delayMs = await probing.end();
   return {
     events: acts.reduce((sum, { events }) => sum + events.count, 0),
     seconds,
-    cpuSeconds: (user + system - (makingTime - made)) / 1e6,
+    cpuSeconds: (user + system - (makingTime() - made)) / 1e6,
     decisions: subject.decisions(group.key) - decided,
     ...heart.stop(),
     delayMs,
   };
-}
-
-async function play(subject: Subject, group: Workload, acts: readonly Act[]): Promise<void> {
-  for (const { events, until } of acts) {
-    await deliver(subject, events);
-    const patience = performance.now() + PATIENCE_MS;
-    for (;;) {
-      const status = subject.status(group.key);
-      if (status !== undefined && until(status)) break;
-      if (performance.now() > patience) throw new Error(`the group does not go on: ${JSON.stringify(status)}`);
-      await sleep(BEAT_MS);
-    }
-  }
-}
-
-async function deliver(subject: Subject, events: Events): Promise<void> {
-  const began = performance.now();
-  for (let at = 0; at < events.count; ) {
-    const due = Math.min(events.count, Math.ceil(((performance.now() - began) / 1_000) * RATE));
-    const end = Math.min(due, at + CHUNK);
-    const made = making(() => Array.from({ length: end - at }, (_, index) => events.at(at + index)()));
-    for (const deliverTo of made) deliverTo(subject.groups);
-    at = end;
-    if (at < due) await nextTurn();
-    else if (at < events.count) await sleep(2);
-  }
-}
-
-function silence(count: number): Events {
-  return { count, at: () => () => () => {} };
-}
-
-/** CPU time that went into making events, in microseconds. */
-let makingTime = 0;
-
-function making<T>(make: () => T): T {
-  const began = process.threadCpuUsage();
-  const made = make();
-  const { user, system } = process.threadCpuUsage(began);
-  makingTime += user + system;
-  return made;
 }
 
 /** A group of two Pods that fails again and again. Measures how long its failure waits for the write that ends it. */
@@ -168,7 +125,7 @@ class Probe {
   }
 
   start(): Promise<void> {
-    return play(this.#subject, this.#group, this.#group.start());
+    return player.play(this.#subject, this.#group, this.#group.start());
   }
 
   run(): { readonly end: () => Promise<number> } {
@@ -180,9 +137,9 @@ class Probe {
         const [failure, ...rest] = this.#group.wave();
         if (failure === undefined) return;
         const failedAt = performance.now();
-        await play(this.#subject, this.#group, [failure]);
+        await player.play(this.#subject, this.#group, [failure]);
         longest = Math.max(longest, (this.#subject.writtenAt.get(this.#group.key) ?? failedAt) - failedAt);
-        await play(this.#subject, this.#group, rest);
+        await player.play(this.#subject, this.#group, rest);
       }
     })();
     return {

@@ -32,15 +32,22 @@ class CountedAccess extends AgentAccess {
 }
 
 export class Subject {
-  readonly groups = new Groups({ onChange: (key) => this.#queue.add(key), now: Date.now });
+  readonly groups = new Groups({ onChange: (key) => this.#changed(key), now: Date.now });
   /** When the last write of each group was sent, on the clock of `performance`. */
   readonly writtenAt = new Map<string, number>();
-  readonly #objects = new Map<string, JsonObject>();
+  readonly #objects: Map<string, JsonObject> = new Map();
   readonly #access: CountedAccess;
   readonly #queue: WorkQueue;
   #version = 0;
+  #leads = true;
 
-  constructor() {
+  /** With a predecessor it finds the objects that this one wrote, and decides nothing before it leads. */
+  constructor(predecessor?: Subject) {
+    if (predecessor !== undefined) {
+      this.#objects = new Map(predecessor.#objects);
+      this.#version = predecessor.#version;
+      this.#leads = false;
+    }
     const client: WritingClient = { request: (method, path, { body }) => this.#answer(method, path, body) };
     this.#access = new CountedAccess(client, Date.now);
     const reconciler = new Reconciler({
@@ -67,6 +74,12 @@ export class Subject {
     });
   }
 
+  /** As the controller does when it is elected: after the first lists. */
+  lead(): void {
+    this.#leads = true;
+    for (const key of this.groups.keys()) this.#queue.add(key);
+  }
+
   decisions(key: string): number {
     return this.#access.asked.get(key) ?? 0;
   }
@@ -76,8 +89,21 @@ export class Subject {
     return this.groups.get(key)?.object?.status;
   }
 
+  object(key: string): InPlaceRestart | undefined {
+    return this.groups.get(key)?.object;
+  }
+
+  /** How many writes were accepted, by this one and its predecessor. */
+  get writes(): number {
+    return this.#version;
+  }
+
   stop(): Promise<void> {
     return this.#queue.stop();
+  }
+
+  #changed(key: string): void {
+    if (this.#leads) this.#queue.add(key);
   }
 
   async #answer(method: string, path: string, body: unknown): Promise<JsonObject> {

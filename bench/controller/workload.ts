@@ -1,12 +1,12 @@
 // One JobSet with its Jobs and Pods, as the watches show them, and the events of what can happen to all of its Pods at
 // once. An event is made shortly before it is delivered, as a watch parses it, and making it is not measured.
 import type { Groups } from "../../controller/group/groups.ts";
-import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
-import type { Job } from "../../src/api/job.ts";
+import type { InPlaceRestart, InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
+import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import type { Condition } from "../../src/api/metadata.ts";
 import { AGENT } from "../../src/api/names.ts";
-import type { ContainerState, ContainerStatus, Pod } from "../../src/api/pod.ts";
+import { type ContainerState, type ContainerStatus, NEW_POD, type Pod } from "../../src/api/pod.ts";
 import { workerRestartRule } from "../../src/policy/compile.ts";
 import { RESTART_EVERYTHING } from "../../src/policy/exit-codes.ts";
 
@@ -70,6 +70,30 @@ export class Workload {
     const change = { kind: "added", key, uid, resourceVersion, item: jobSet } as const;
     const created: Event = () => (groups) => groups.jobSetChanged(change);
     return [{ events: listed([created, ...this.#createJobs()]), until: () => true }, ...this.#newPods()];
+  }
+
+  /** What the first lists of another controller contain. */
+  lists(object: InPlaceRestart): Events {
+    const { key } = this;
+    const added = <T extends { readonly uid: string; readonly resourceVersion: string }>(itemKey: string, item: T) =>
+      ({ kind: "added", key: itemKey, uid: item.uid, resourceVersion: item.resourceVersion, item }) as const;
+    const namesake = ({ name }: { readonly name: string }) => `${NAMESPACE}/${name}`;
+    return listed([
+      () => (groups) => groups.jobSetChanged(added(key, this.#jobSet)),
+      () => (groups) => groups.objectChanged(added(key, object)),
+      ...[...this.#jobs.values()].map(
+        (job): Event =>
+          () =>
+          (groups) =>
+            groups.jobChanged(added(namesake(job), job)),
+      ),
+      ...[...this.#pods.values()].map(
+        (pod): Event =>
+          () =>
+          (groups) =>
+            groups.podChanged(added(namesake(pod), pod)),
+      ),
+    ]);
   }
 
   /** One worker fails, and every Pod restarts in place. */
@@ -170,13 +194,9 @@ export class Workload {
         resourceVersion: this.#next(),
         controller: { kind: "JobSet", name: this.#name, uid: this.#jobSet.uid },
         replicatedJob: stage,
-        suspended: false,
         parallelism: pods,
         completions: pods,
-        completedIndexes: [],
-        succeeded: 0,
-        ready: 0,
-        outcome: "none",
+        ...NEW_JOB,
       };
       this.#jobs.set(uid, job);
       const { resourceVersion } = job;
@@ -208,13 +228,7 @@ export class Workload {
         jobSetUid: this.#jobSet.uid,
         replicatedJob: stage,
         completionIndex: index,
-        injected: true,
-        safeToForcefullyDelete: false,
-        epoch: { kind: "absent" },
-        phase: "Pending",
-        reason: "",
-        conditions: [],
-        containers: [],
+        ...NEW_POD,
       };
       this.#pods.set(slot, pod);
       const { uid, name, resourceVersion } = pod;

@@ -1,9 +1,9 @@
 // A group for tests, in domain words: what the watches deliver, and the controller's decisions, executed in memory.
 import { type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
-import type { Job } from "../../src/api/job.ts";
+import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { Dependency, FailureRule, JobSet } from "../../src/api/jobset.ts";
 import { AGENT } from "../../src/api/names.ts";
-import type { ContainerState, Pod } from "../../src/api/pod.ts";
+import { type ContainerState, NEW_POD, type Pod } from "../../src/api/pod.ts";
 import { DEFAULT_RESTART_POLICY, type RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import { FAIL_JOB_SET_RULE, podFailureRules, workerRestartRule } from "../../src/policy/compile.ts";
@@ -159,13 +159,9 @@ export class Scene {
       controller: { kind: "JobSet", name: "train", uid: this.#jobSet.uid },
       replicatedJob: stage,
       jobIndex: Number(index),
-      suspended: false,
       parallelism: pods,
       completions: pods,
-      completedIndexes: [],
-      succeeded: 0,
-      ready: 0,
-      outcome: "none",
+      ...NEW_JOB,
       ...this.#jobs.get(name),
       ...change,
     };
@@ -194,13 +190,7 @@ export class Scene {
       jobSetUid: this.#jobSet.uid,
       replicatedJob: job.split("-")[0] ?? "",
       completionIndex: Number(index),
-      injected: true,
-      safeToForcefullyDelete: false,
-      epoch: { kind: "absent" },
-      phase: "Pending",
-      reason: "",
-      conditions: [],
-      containers: [],
+      ...NEW_POD,
       ...this.#pods.get(slot),
       ...change,
     };

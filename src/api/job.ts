@@ -33,6 +33,15 @@ export interface Job extends Identity {
   readonly outcome: "Complete" | "Failed" | "none";
 }
 
+/** What a Job reports when it has just been created. */
+export const NEW_JOB = {
+  suspended: false,
+  completedIndexes: [],
+  succeeded: 0,
+  ready: 0,
+  outcome: "none",
+} as const satisfies Partial<Job>;
+
 export function readJob(raw: unknown): Job {
   const spec = asMap(asMap(raw)["spec"]);
   const status = asMap(asMap(raw)["status"]);

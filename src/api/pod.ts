@@ -73,6 +73,17 @@ export interface Pod extends Identity {
   readonly containers: readonly ContainerStatus[];
 }
 
+/** A Pod of an injected JobSet before its kubelet has seen it. */
+export const NEW_POD = {
+  injected: true,
+  safeToForcefullyDelete: false,
+  epoch: { kind: "absent" },
+  phase: "Pending",
+  reason: "",
+  conditions: [],
+  containers: [],
+} as const satisfies Partial<Pod>;
+
 export function readPod(raw: unknown): Pod {
   const spec = asMap(asMap(raw)["spec"]);
   const status = asMap(asMap(raw)["status"]);

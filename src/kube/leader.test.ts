@@ -4,8 +4,8 @@ import { LeaderElection, type LeaderOptions } from "./leader.ts";
 import { type Fate, LeaseStore } from "./testing/lease-store.ts";
 import { VirtualClock } from "./testing/virtual-clock.ts";
 
-const LEASE = 15_000;
-const DEADLINE = 10_000;
+const LEASE = 6_000;
+const DEADLINE = 4_000;
 
 function electorate(fate: (candidate: string) => Fate = () => ({ delayMs: 10 })) {
   const clock = new VirtualClock();
@@ -39,7 +39,7 @@ test("one of two candidates leads, and the other waits as long as it renews", as
   expect([a.holder, b.holder]).toEqual(["a", "a"]);
   expect(a.signal.aborted).toBe(false);
   expect(b.signal.aborted).toBe(true);
-  expect(store.spec).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });
+  expect(store.spec).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 6, leaseTransitions: 0 });
 });
 
 test("a leader that cannot renew steps down before another candidate takes over", async () => {
@@ -95,7 +95,8 @@ test("stop ends the term at once, waits for its work, and releases the Lease to 
   expect(a.isLeader()).toBe(false);
   await clock.advance(900);
   expect(store.spec["holderIdentity"]).toBe("a");
-  await clock.advance(4_000);
+  // The work ends after 100 ms, and a candidate looks at the Lease every 600 ms at the latest.
+  await clock.advance(750);
   await stopped;
   expect(order).toEqual(["holder a", "aborted", "work done", "stopped"]);
   expect(b.isLeader()).toBe(true);

@@ -24,8 +24,11 @@ export interface LeaderTiming {
   readonly retryMs: number;
 }
 
-/** The defaults of Kubernetes' own control plane. */
-const TIMING: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+/**
+ * Shorter than in Kubernetes' own control plane (15, 10 and 2 s): a recovery that waits for a dead leader waits for the
+ * whole lease. A leader that steps down too soon costs little, because its caches stay warm (decision 0018).
+ */
+const TIMING: LeaderTiming = { leaseMs: 6_000, renewDeadlineMs: 4_000, retryMs: 1_000 };
 
 export interface LeaderOptions {
   readonly client: LeaseClient;
@@ -116,8 +119,9 @@ export class LeaderElection {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#attempt();
-      // Only candidates use jitter: a leader's interval is part of its deadline.
-      const spread = this.#term === undefined ? 1 + this.#random() / 5 : 1;
+      // Candidates look twice as often, so that a released Lease is taken at once. Only they use jitter: a leader's
+      // interval is part of its deadline.
+      const spread = this.#term === undefined ? (1 + this.#random() / 5) / 2 : 1;
       await pause(this.#clock, this.#timing.retryMs * spread, this.#stop.signal);
     }
   }

@@ -1,8 +1,8 @@
 // The objects of a simulation as their controllers create them.
-import type { Job } from "../api/job.ts";
+import { type Job, NEW_JOB } from "../api/job.ts";
 import type { JobSet } from "../api/jobset.ts";
 import { AGENT, ANNOTATION } from "../api/names.ts";
-import type { Pod } from "../api/pod.ts";
+import { NEW_POD, type Pod } from "../api/pod.ts";
 import { workerRestartRule } from "../policy/compile.ts";
 import { RESTART_EVERYTHING } from "../policy/exit-codes.ts";
 import { WORKER } from "./pod-status.ts";
@@ -52,13 +52,9 @@ export function jobOf(jobSet: JobSet, stage: StageShape, index: number, uid: str
     controller: { kind: "JobSet", name: jobSet.name, uid: jobSet.uid },
     replicatedJob: stage.name,
     jobIndex: index,
-    suspended: false,
     parallelism: stage.parallelism,
     completions: stage.parallelism,
-    completedIndexes: [],
-    succeeded: 0,
-    ready: 0,
-    outcome: "none",
+    ...NEW_JOB,
   };
 }
 
@@ -80,13 +76,7 @@ export function podOf(
     jobSetUid: jobSet.uid,
     replicatedJob: job.replicatedJob,
     completionIndex: index,
-    injected: true,
-    safeToForcefullyDelete: false,
-    epoch: { kind: "absent" },
-    phase: "Pending",
-    reason: "",
     node: NODES[number % NODES.length] ?? "",
-    conditions: [],
-    containers: [],
+    ...NEW_POD,
   };
 }

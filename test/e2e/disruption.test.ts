@@ -228,7 +228,7 @@ test("a drained node: its Pods move to another node, the Pods there stay, and no
   await waitForJobSet(kubectl);
 });
 
-/** Longer than the renew deadline (10 s), the Lease duration (15 s) and the node monitor grace period (20 s here). */
+/** Longer than the renew deadline (4 s), the Lease duration (6 s) and the node monitor grace period (20 s here). */
 const OUTAGE_MS = 30_000;
 
 // The last test: for minutes afterwards the watches of Kubernetes' own controllers may lag. A Job then does not replace
