@@ -107,7 +107,8 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   const after = summarize(group, jobSet, step.status, now);
   const { notices, failure, removal } = step;
   const refreshAt = before !== undefined && isReadyOnly(before, after) ? readyRefreshAt(group, before) : undefined;
-  const unchanged = before !== undefined && (isEqual(before, after) || (refreshAt !== undefined && refreshAt > now));
+  const isSame = before !== undefined && isEqual(withoutAccount(before), withoutAccount(after));
+  const unchanged = isSame || (refreshAt !== undefined && refreshAt > now);
   const wakeAt = earliest(
     now,
     stallAt(jobSet, after),
@@ -135,8 +136,16 @@ function readyRefreshAt(group: Group, before: Status): number {
   return wasComplete === isComplete ? group.objectChangedAt + READY_REFRESH_MS : 0;
 }
 
+/** The account of its time never causes a write: what it says of the present follows from the rest. */
+function withoutAccount({ availability: _, ...status }: Status): Omit<Status, "availability"> {
+  return status;
+}
+
 function isReadyOnly(before: Status, after: Status): boolean {
-  return before.ready !== after.ready && isEqual({ ...before, ready: "" }, { ...after, ready: "" });
+  return (
+    before.ready !== after.ready &&
+    isEqual({ ...withoutAccount(before), ready: "" }, { ...withoutAccount(after), ready: "" })
+  );
 }
 
 /** Compares plain JSON, in any order of fields: one of the two comes from the API server. */

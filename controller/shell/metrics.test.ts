@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import type { Availability } from "../../src/api/availability.ts";
 import type { InPlaceRestartStatus, RestartRecord } from "../../src/api/in-place-restart.ts";
 import { createControllerMetrics } from "./metrics.ts";
 
@@ -7,6 +8,17 @@ function status(...history: RestartRecord[]): InPlaceRestartStatus {
   const epochs = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: [], restarts: 1 };
   return { ...epochs, phase: "Running", ready: "2/2", history, conditions: [] };
 }
+
+const BLAMED: Availability = {
+  state: "Running",
+  since: "2026-01-01T00:00:00.000Z",
+  spent: { Waiting: 0, Running: 0, Restarting: 0, Suspended: 0 },
+  restarts: 2,
+  lastEpoch: 3,
+  causes: [],
+  blamedPods: [],
+  blamedNodes: [{ name: "node-1", restarts: 2 }],
+};
 
 function at(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
@@ -81,6 +93,8 @@ describe("controller metrics", () => {
     const metrics = createControllerMetrics(registry);
     metrics.read({
       groupsByPhase: () => new Map([["Running", 2]]),
+      stalledGroups: () => 1,
+      accounts: () => [{ uid: "a", availability: BLAMED }],
       notInjected: () => 3,
       queueDepth: () => 4,
       isLeader: () => true,
@@ -91,6 +105,9 @@ describe("controller metrics", () => {
       'reprise_controller_decisions_total{kind="fail"} 0',
       'reprise_controller_groups{phase="Running"} 2',
       'reprise_controller_groups{phase="Failed"} 0',
+      "reprise_controller_stalled_groups 1",
+      'reprise_controller_group_seconds_total{state="Suspended"} 0',
+      'reprise_controller_blamed_restarts{node="node-1"} 2',
       "reprise_controller_not_injected 3",
       "reprise_controller_queue_depth 4",
       "reprise_controller_leader 1",

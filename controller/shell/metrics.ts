@@ -1,6 +1,7 @@
 // The controller's metrics. Label values come from fixed lists, and every series exists from the start: otherwise
 // rate() would miss the first increment.
 import { Counter, Gauge, type Registry } from "prom-client";
+import { TIMED_STATES } from "../../src/api/availability.ts";
 import {
   type InPlaceRestartStatus,
   PHASES,
@@ -12,6 +13,7 @@ import {
 import { RECONNECT_REASONS, type ReconnectReason } from "../../src/kube/reflector.ts";
 import { latencyHistogram, readCounter, readGauge } from "../../src/telemetry/metrics.ts";
 import type { Decision } from "../decide.ts";
+import { type Account, blamedNodes, timeSince } from "../status/accounts.ts";
 import { EVENT_TEXTS } from "../status/event-reasons.ts";
 
 /** The watched collections, as metrics and logs name them. */
@@ -21,6 +23,8 @@ export type Watched = (typeof WATCHED)[number];
 /** Values that are read on each scrape. */
 interface Readings {
   readonly groupsByPhase: () => ReadonlyMap<Phase, number>;
+  readonly stalledGroups: () => number;
+  readonly accounts: () => readonly Account[];
   readonly notInjected: () => number;
   readonly queueDepth: () => number;
   readonly isLeader: () => boolean;
@@ -164,6 +168,12 @@ function registerReadings(registry: Registry, readings: Readings): void {
     "JobSets that are opted in but were created without injection.",
     readings.notInjected,
   );
+  readGauge(
+    registry,
+    "reprise_controller_stalled_groups",
+    "Groups that have waited for Pods for more than a minute, at the barrier or for a stage.",
+    readings.stalledGroups,
+  );
   readGauge(registry, "reprise_controller_queue_depth", "Groups waiting to be reconciled.", readings.queueDepth);
   readGauge(registry, "reprise_controller_leader", "1 if this replica is the leader, otherwise 0.", () =>
     readings.isLeader() ? 1 : 0,
@@ -182,6 +192,33 @@ function registerReadings(registry: Registry, readings: Readings): void {
     collect() {
       const counts = readings.groupsByPhase();
       for (const phase of PHASES) this.labels({ phase }).set(counts.get(phase) ?? 0);
+    },
+  });
+  registerAccounts(registry, readings.accounts);
+}
+
+function registerAccounts(registry: Registry, accounts: Readings["accounts"]): void {
+  let known: ReturnType<typeof timeSince>["known"] = new Map();
+  const time = new Counter({
+    name: "reprise_controller_group_seconds_total",
+    help: "Time that groups have spent in each state, added up. Every replica counts all groups.",
+    labelNames: ["state"] as const,
+    registers: [registry],
+    collect() {
+      const since = timeSince(known, accounts(), Date.now());
+      known = since.known;
+      for (const state of TIMED_STATES) this.labels({ state }).inc(since.spent[state] / 1_000);
+    },
+  });
+  for (const state of TIMED_STATES) time.labels({ state }).inc(0);
+  new Gauge({
+    name: "reprise_controller_blamed_restarts",
+    help: "Restarts of the groups that exist, by the node of the blamed Pod. The ten nodes with the most restarts.",
+    labelNames: ["node"] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [node, restarts] of blamedNodes(accounts())) this.labels({ node }).set(restarts);
     },
   });
 }

@@ -15,6 +15,8 @@ import { createHealthServer } from "../../src/process/health.ts";
 import { listening, portOf } from "../../src/process/listen.ts";
 import type { Logger } from "../../src/telemetry/log.ts";
 import { Groups } from "../group/groups.ts";
+import type { Account } from "../status/accounts.ts";
+import { CONDITION } from "../status/conditions.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
@@ -171,6 +173,8 @@ export async function runController(options: ControllerOptions): Promise<Running
   });
   metrics.read({
     groupsByPhase: () => countPhases(groups),
+    stalledGroups: () => countStalled(groups),
+    accounts: () => accountsOf(groups),
     notInjected: () => notInjected.count,
     queueDepth: () => queue.depth,
     isLeader: () => election.isLeader(),
@@ -242,4 +246,18 @@ function countPhases(groups: Groups): ReadonlyMap<Phase, number> {
     counts.set(phase, (counts.get(phase) ?? 0) + 1);
   }
   return counts;
+}
+
+function accountsOf(groups: Groups): readonly Account[] {
+  return [...groups.values()].flatMap(({ object }) => {
+    const availability = object?.status?.availability;
+    return object === undefined || availability === undefined ? [] : [{ uid: object.uid, availability }];
+  });
+}
+
+function countStalled(groups: Groups): number {
+  return [...groups.values()].filter(({ jobSet, object }) => {
+    const conditions = jobSet === undefined ? [] : (object?.status?.conditions ?? []);
+    return conditions.some(({ type, status }) => type === CONDITION.stalled && status === "True");
+  }).length;
 }

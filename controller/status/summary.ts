@@ -6,6 +6,7 @@ import { epochRuns } from "../group/epochs.ts";
 import { type Group, participants } from "../group/group.ts";
 import { expectedSlots } from "../group/slots.ts";
 import { unfilledStages } from "../group/startup-order.ts";
+import { account } from "./availability.ts";
 import { awaitedTermination } from "./awaited-termination.ts";
 import { CONDITION, type ConditionUpdate, hasCondition, STALL, withCondition } from "./conditions.ts";
 import { describeHold, openRecord } from "./history.ts";
@@ -37,7 +38,8 @@ export function summarize(group: Group, jobSet: JobSet, status: Status, now: num
     ...terminationUpdates(group, status, atBarrier, now),
   ];
   const conditions = updates.reduce((known, update) => withCondition(known, update, now), status.conditions);
-  return { ...status, phase, ready: formatReady(readyCount(group)), conditions };
+  const summary = { ...status, phase, ready: formatReady(readyCount(group)), conditions };
+  return { ...summary, availability: account(group, jobSet, summary, now) };
 }
 
 /** Pods that are ready or have succeeded, out of those the group has when it is complete. */

@@ -10,19 +10,26 @@ import { markdownTable, withGenerated } from "./generated-part.ts";
 
 /** The page with its tables updated. */
 export async function withOperations(page: string): Promise<string> {
-  const webhook = new Registry();
-  createWebhookMetrics(webhook);
-  const controller = new Registry();
-  registerController(controller);
+  const { webhook, controller } = programMetrics(() => new Registry());
   const withWebhook = withGenerated(page, "webhook metrics", await metricsTable(webhook));
   const withBoth = withGenerated(withWebhook, "controller metrics", await metricsTable(controller));
   return withGenerated(withBoth, "events", eventsTable());
+}
+
+/** The metrics that each program registers, in registries that `create` returns. */
+export function programMetrics(create: () => Registry): { readonly webhook: Registry; readonly controller: Registry } {
+  const [webhook, controller] = [create(), create()];
+  createWebhookMetrics(webhook);
+  registerController(controller);
+  return { webhook, controller };
 }
 
 /** Like controller/shell/run.ts, with nothing to read yet. */
 function registerController(registry: Registry): void {
   createControllerMetrics(registry).read({
     groupsByPhase: () => new Map(),
+    stalledGroups: () => 0,
+    accounts: () => [],
     notInjected: () => 0,
     queueDepth: () => 0,
     isLeader: () => false,

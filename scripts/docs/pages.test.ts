@@ -11,7 +11,7 @@ import { withOperations } from "./operations-reference.ts";
 import { withRules } from "./rules-reference.ts";
 import { testedRows, unknownTitles } from "./test-titles.ts";
 
-const FOLDERS = ["agent", "bench", "controller", "docs", "examples", "manifests", "scripts", "src", "test"];
+const FOLDERS = ["agent", "bench", "charts", "controller", "docs", "examples", "manifests", "scripts", "src", "test"];
 const PAGES = [...globSync("*.md"), ...globSync("docs/**/*.md"), ...FOLDERS.map((folder) => `${folder}/README.md`)];
 const read = (file: string): string => readFileSync(file, "utf8");
 
@@ -49,7 +49,7 @@ describe.each([...new Set(PAGES)].sort())("%s", (page) => {
 
   it("names files that exist", () => {
     const inCode = [
-      ...text.matchAll(/`((?:src|agent|controller|manifests|scripts|test|bench|examples|docs)\/[^`\s<]*)`/g),
+      ...text.matchAll(/`((?:src|agent|charts|controller|manifests|scripts|test|bench|examples|docs)\/[^`\s<]*)`/g),
     ];
     const files = inCode.map(([, file = ""]) => file);
     expect(files.filter((file) => globSync(file).length === 0)).toEqual([]);

@@ -1,6 +1,7 @@
 // The InPlaceRestart object: the state of one group, written by the controller and read by the agents. Every agent
 // receives it on every change, so it stays small: all lists are bounded, here and in the CRD.
 import { asCount, asInteger, asList, asMap, asText } from "../json/fields.ts";
+import { type Availability, readAvailability } from "./availability.ts";
 import { type Condition, type Identity, readConditions, readIdentity } from "./metadata.ts";
 import { GROUP } from "./names.ts";
 
@@ -142,6 +143,8 @@ export interface InPlaceRestartStatus {
   readonly ready: string;
   /** Newest last. */
   readonly history: readonly RestartRecord[];
+  /** Absent until the first summary. */
+  readonly availability?: Availability;
   readonly conditions: readonly Condition[];
 }
 
@@ -185,6 +188,7 @@ function readStatus(value: unknown): InPlaceRestartStatus | undefined {
   if (deprecatedEpoch === undefined || syncedEpoch === undefined) return undefined;
   const ruleFailures = asList(status["ruleFailures"]).flatMap(readRuleFailures);
   const handledRequests = readTexts(status["handledRequests"]);
+  const availability = readAvailability(status["availability"]);
   return {
     deprecatedEpoch,
     syncedEpoch,
@@ -195,6 +199,7 @@ function readStatus(value: unknown): InPlaceRestartStatus | undefined {
     phase: PHASES.find((phase) => phase === status["phase"]) ?? "Starting",
     ready: asText(status["ready"]) ?? "",
     history: asList(status["history"]).flatMap(readRecord),
+    ...(availability === undefined ? {} : { availability }),
     conditions: readConditions(status["conditions"]),
   };
 }

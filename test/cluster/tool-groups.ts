@@ -56,6 +56,8 @@ const TOOL_GROUPS = {
     sources: ["cert-manager/main.go"],
     assets: { module: CERT_MANAGER, folder: "deploy/crds" },
   },
+  /** No part of a cluster: it renders and installs charts/reprise. */
+  helm: { module: "helm", programs: { helm: "helm.sh/helm/v4/cmd/helm" } },
   /** No part of a cluster: it checks .github/workflows. */
   actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
 } as const satisfies Record<string, ToolGroup>;

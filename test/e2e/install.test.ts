@@ -1,6 +1,8 @@
 // What a platform engineer does, in this order on one cluster: install from the manifests, use, renew the certificate,
-// upgrade, uninstall. cert-manager, JobSet and reprise run in Pods, reprise from the image of the Dockerfile.
+// upgrade, uninstall, and then the same with the Helm chart. cert-manager, JobSet and reprise run in Pods, reprise from
+// the image of the Dockerfile.
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { CONDITION } from "../../controller/status/conditions.ts";
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { readDoctorFacts } from "../../src/cli/input/doctor-facts.ts";
@@ -8,15 +10,19 @@ import { diagnose } from "../../src/doctor/doctor.ts";
 import { asList, asMap, asText, asTextMap } from "../../src/json/fields.ts";
 import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Cluster, down } from "../cluster/cluster.ts";
+import { type Helm, helmFor } from "../cluster/helm.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { silentProgress } from "../cluster/progress.ts";
+import { imageName } from "../image/reprise-image.ts";
 import { createNamespace } from "../reprise-programs.ts";
 import { type GroupState, kill, podAt, TrainingGroup } from "./group.ts";
 import { installReprise, loadReprise, uninstallReprise } from "./install-manifests.ts";
+import { type RunningPrometheus, startPrometheus } from "./prometheus.ts";
 import { freeTestSlot } from "./test-slot.ts";
 
 const NAMESPACE = "training";
 const SYSTEM = "reprise-system";
+const CHART = "charts/reprise";
 const TAG = { first: "first", next: "next" } as const;
 
 let slot: number;
@@ -64,7 +70,21 @@ async function agentImages(name: string): Promise<readonly string[]> {
   );
 }
 
-async function recovers(): Promise<void> {
+/** The API server can call the webhooks once cert-manager has injected the CA. */
+async function webhooksTrusted(): Promise<void> {
+  await waitFor("the webhooks are trusted", 60_000, async () => {
+    const bundles = await cluster.kubectl([
+      "get",
+      "mutatingwebhookconfiguration/reprise-webhook",
+      "validatingwebhookconfiguration/reprise-webhook",
+      "-o",
+      "jsonpath={range .items[*]}{.webhooks[0].clientConfig.caBundle}{'\\n'}{end}",
+    ]);
+    return bundles.trim().split("\n").length === 2;
+  });
+}
+
+async function recovers(group: TrainingGroup): Promise<void> {
   const before = await group.running();
   const [failed] = before.pods;
   if (failed === undefined) throw new Error("the group has no Pods");
@@ -79,21 +99,11 @@ it("reprise installs with one command, and a plain JobSet in a labeled namespace
   const pods = asList((await client.request("GET", `/api/v1/namespaces/${SYSTEM}/pods`))["items"]).map(asMap);
   expect(pods).toHaveLength(4);
   await createNamespace(cluster.kubectl, NAMESPACE);
-  // The API server can call the webhooks once cert-manager has injected the CA.
-  await waitFor("the webhooks are trusted", 60_000, async () => {
-    const bundles = await cluster.kubectl([
-      "get",
-      "mutatingwebhookconfiguration/reprise-webhook",
-      "validatingwebhookconfiguration/reprise-webhook",
-      "-o",
-      "jsonpath={range .items[*]}{.webhooks[0].clientConfig.caBundle}{'\\n'}{end}",
-    ]);
-    return bundles.trim().split("\n").length === 2;
-  });
+  await webhooksTrusted();
   group = await TrainingGroup.start(home(), "train", { stages: { workers: 4 } });
   await group.running();
   expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
-  await recovers();
+  await recovers(group);
   // Nothing is wrong with what was just installed.
   const facts = await readDoctorFacts(client, { now: Date.now(), systemNamespace: SYSTEM, namespace: undefined });
   expect(diagnose(facts).filter(({ grade }) => grade !== "ok")).toEqual([]);
@@ -179,7 +189,7 @@ it("an upgrade leaves running JobSets alone; they still recover, and new ones ge
   const after = await group.running();
   expect(untouched(after)).toEqual(untouched(before));
   expect(await generationOf("train")).toBe(generation);
-  await recovers();
+  await recovers(group);
   expect(new Set(await agentImages("train"))).toEqual(new Set([`docker.io/local/reprise:${TAG.first}`]));
   // A terminating replica answers once more on each connection that the API server still holds.
   await waitFor("the old replicas are gone", 150_000, async () => {
@@ -247,6 +257,97 @@ async function restartedAlone(before: Pods, timeoutMs: number): Promise<Pods> {
   expect(podAt(after, 0).uid).toBe(uid);
   expect(untouched({ pods: after.pods.slice(1) })).toEqual(untouched({ pods: before.pods.slice(1) }));
   return after;
+}
+
+const release = ["--namespace", SYSTEM, "--wait", "--timeout=240s"];
+
+function chartValues(tag: string): readonly string[] {
+  const [repository] = imageName(tag).split(`:${tag}`);
+  return [
+    `--set=image.repository=${repository},image.tag=${tag}`,
+    "--set=webhook.replicas=1,controller.replicas=1,monitoring.dashboard.enabled=true",
+  ];
+}
+
+let helm: Helm;
+let charted: TrainingGroup;
+
+it("the Helm chart installs reprise, and a group recovers in place", async () => {
+  helm = await helmFor(cluster.kubeconfig);
+  await helm(["install", "reprise", CHART, ...release, "--create-namespace", ...chartValues(TAG.first)]);
+  await webhooksTrusted();
+  charted = await TrainingGroup.start(home(), "charted", { stages: { workers: 2 } });
+  await charted.running();
+  await recovers(charted);
+}, 300_000);
+
+it("Prometheus scrapes the install, and fires RepriseNotInjected and RepriseBarrierStalled alone", async () => {
+  const prometheus = await startPrometheus(cluster);
+  try {
+    // The JobSet "plain" was created in a labeled namespace while reprise was removed.
+    await alertsAre(prometheus, ["RepriseNotInjected"]);
+    const nowhere = { workers: { nodeSelector: { "reprise.dev/no-such-node": "true" } } };
+    const waiting = await TrainingGroup.start(home(), "waiting", { stages: { workers: 1 }, podSpec: nowhere });
+    const { conditions } = await waiting.reached("waits at its barrier", (state) => {
+      return state.conditions.some(({ type, status }) => type === CONDITION.atBarrier && status === "True");
+    });
+    // Act as if it had waited for long.
+    const lastTransitionTime = new Date(Date.now() - 600_000).toISOString();
+    const body = { status: { conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })) } };
+    const path = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/${IN_PLACE_RESTART.plural}/waiting/status`;
+    await client.request("PATCH", path, { body, contentType: MERGE_PATCH });
+    await alertsAre(prometheus, ["RepriseBarrierStalled", "RepriseNotInjected"]);
+    expect(await prometheus.query("max(reprise_controller_stalled_groups)")).toEqual([1]);
+    expect(await prometheus.query('max(reprise_controller_groups{phase="Running"})')).toEqual([1]);
+    await waiting.delete();
+    await alertsAre(prometheus, ["RepriseNotInjected"]);
+  } finally {
+    await prometheus.stop();
+  }
+}, 180_000);
+
+async function alertsAre(prometheus: RunningPrometheus, names: readonly string[]): Promise<void> {
+  let firing: readonly string[] = [];
+  await waitFor(`the alerts are ${names.join(", ")}`, 60_000, async () => {
+    firing = await prometheus.firing();
+    return firing.join() === names.join();
+  }).catch((error: unknown) => {
+    throw new Error(`firing: ${firing.join(", ")}`, { cause: error });
+  });
+}
+
+it("the Helm chart upgrades, rolls back and uninstalls, and a group keeps running and recovers", async () => {
+  const before = await charted.running();
+  const installed = await controllerPod();
+  const setting = "--set=config.injection.defaultMaxRestarts=7";
+  await helm(["upgrade", "reprise", CHART, ...release, ...chartValues(TAG.next), setting]);
+  const upgraded = await controllerPod();
+  expect(upgraded.image).toBe(imageName(TAG.next));
+  expect(upgraded.config).not.toBe(installed.config);
+  await recovers(charted);
+
+  await helm(["rollback", "reprise", "1", ...release]);
+  expect(await controllerPod()).toEqual(installed);
+  await recovers(charted);
+
+  const running = await charted.running();
+  expect(running.pods.map(({ uid }) => uid)).toEqual(before.pods.map(({ uid }) => uid));
+  await helm(["uninstall", "reprise", ...release]);
+  expect(untouched({ pods: await charted.pods() })).toEqual(untouched(running));
+  // In its namespace, the last Pods terminate, and cert-manager leaves the Secrets that it wrote.
+  const outside = async () => (await leftovers()).filter((name) => !name.includes(` ${SYSTEM}/`));
+  // RoleBindings of agents are collected with the InPlaceRestarts that own them.
+  await waitFor("nothing remains outside the namespace", 60_000, async () => (await outside()).length === 1);
+  expect(await outside()).toEqual([`Namespace /${SYSTEM}`]);
+}, 300_000);
+
+/** What the controller runs, according to its Deployment. */
+async function controllerPod(): Promise<{ readonly image: string; readonly config: string }> {
+  const pod = "{.spec.template.spec";
+  const path = `jsonpath=${pod}.containers[0].image} ${pod}.volumes[0].configMap.name}`;
+  const text = await cluster.kubectl(["get", "deployment", "reprise-controller", "-n", SYSTEM, "-o", path]);
+  const [image = "", config = ""] = text.split(" ");
+  return { image, config };
 }
 
 /** Every object in the cluster that belongs to reprise, by name or by label. */

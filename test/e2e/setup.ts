@@ -9,5 +9,8 @@ export default async function setup(): Promise<void> {
   checkLinux(machine);
   checkRoot(machine);
   ensurePackages(terminalProgress());
-  await ensureBinaries(["init", "etcd", "kubernetes", "containerd", "jobset", "certManager"], terminalProgress());
+  await ensureBinaries(
+    ["init", "etcd", "kubernetes", "containerd", "jobset", "certManager", "helm"],
+    terminalProgress(),
+  );
 }

@@ -296,6 +296,7 @@ it("reports which Pods a barrier waits for, even with long scheduler messages", 
   const stalled = await whenObject("stalled", {
     conditions: expect.arrayContaining([expect.objectContaining({ type: "Stalled", status: "True" })]),
   });
+  expect(await metricsOf(controllers.get(await leaderIdentity()))).toMatch(/^reprise_controller_stalled_groups 1$/m);
   const told = stalled.status?.conditions.find(({ type }) => type === "Stalled")?.message;
   for (const { name } of pods) expect(told).toContain(`${name} (`);
 });

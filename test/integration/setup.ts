@@ -3,5 +3,5 @@ import { ensureBinaries } from "../cluster/binaries.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 
 export default async function setup(): Promise<void> {
-  await ensureBinaries(["etcd", "kubernetes", "jobset"], terminalProgress());
+  await ensureBinaries(["etcd", "kubernetes", "jobset", "helm"], terminalProgress());
 }
