@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { VERSION } from "../api/version.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
+import { addDashboard } from "./commands/dashboard.ts";
 import { addInject } from "./commands/inject.ts";
 import { addSimulate } from "./commands/simulate.ts";
 import { addStatus } from "./commands/status.ts";
@@ -25,6 +26,7 @@ export function createProgram(name: string): Command {
   addGlobalOptions(program);
   addConfig(program);
   addController(program);
+  addDashboard(program);
   addInject(program);
   addSimulate(program);
   addStatus(program);
