@@ -8,6 +8,7 @@ import { eventually } from "../../test/eventually.ts";
 import { ApiError } from "../kube/api-error.ts";
 import type { CollectionReader } from "../kube/reflector.ts";
 import { createLogger } from "../telemetry/log.ts";
+import { readAssets } from "./assets.ts";
 import { type RunningDashboard, runDashboard } from "./run.ts";
 import type { StreamLimits } from "./stream.ts";
 import { eventsOf, nextEvent } from "./testing/event-reader.ts";
@@ -236,6 +237,12 @@ describe("the stream", () => {
       text: "waiting for the first list of pods\n",
     });
   });
+});
+
+it("names the file of the page that is missing, and what to do", () => {
+  expect(() => readAssets(new URL("file:///nonexistent/"))).toThrow(
+    /cannot be read from \/nonexistent\/.*npm run build/,
+  );
 });
 
 it("names the port that is taken, and what to do", async () => {

@@ -174,6 +174,23 @@ describe("a visitor", () => {
     await legend(page, "at the barrier", 7).waitFor();
   });
 
+  test("gives the connection back while the page is not visible, and sees the new state after that", async () => {
+    const { cluster, served, page } = await open();
+    const become = (state: string) =>
+      inPage(
+        page,
+        `Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+         document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    await become("hidden");
+    await page.getByText("Paused while the page is not visible").waitFor();
+    await expect.poll(() => served.stream.clients).toBe(0);
+    cluster.change(cluster.pods, { epoch: 5 });
+    await become("visible");
+    await legend(page, "at the barrier", 7).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+
   test("filters the list of groups", async () => {
     const { page } = await open();
     await page.getByLabel("Filter").fill("nothing like it");
@@ -186,7 +203,7 @@ describe("a visitor", () => {
 describe("without a pointer", () => {
   test("every Pod can be reached by keys, and is described", async () => {
     const { page } = await open();
-    await page.locator("#grid").focus();
+    await page.locator("#pods").focus();
     await page.keyboard.press("ArrowRight");
     const described = page.locator("#pod");
     expect(await described.innerText()).toBe(
@@ -209,11 +226,11 @@ describe("without a pointer", () => {
   test("the keyboard reaches the filter, the group, the legend and the grid in this order", async () => {
     const { page } = await open();
     const reached: string[] = [];
-    for (let press = 0; press < 30 && reached.at(-1) !== "grid"; press += 1) {
+    for (let press = 0; press < 30 && reached.at(-1) !== "pods"; press += 1) {
       await page.keyboard.press("Tab");
       reached.push(await inPage(page, "document.activeElement.id || document.activeElement.textContent"));
     }
-    const order = ["Skip to the selected group", "filter", "team/train", "running 7", "grid"];
+    const order = ["Skip to the selected group", "filter", "team/train", "running 7", "pods"];
     expect(reached.filter((each) => order.includes(each))).toEqual(order);
   });
 });

@@ -111,7 +111,7 @@ test("the page shows a real recovery as it happens: a worker is killed, and all 
   const cells = await page.locator("#history tbody tr").first().getByRole("cell").allInnerTexts();
   expect(cells[0]).toBe("1 → 2");
   expect(cells[4]).toMatch(new RegExp(`Pod ${podAt(first, 2).name}: container \\S+ exited with code 137`));
-  await page.locator("#grid").focus();
+  await page.locator("#pods").focus();
   await page.keyboard.press("End");
   const last = podAt(second, PODS - 1);
   expect(await page.locator("#pod").innerText()).toMatch(

@@ -5,6 +5,12 @@ type Handlers = {
   readonly [E in EventName]: (data: Events[E]) => void;
 };
 
+/**
+ * A page that is not visible for this long gives its connection back: a browser opens only six to one server, so a
+ * seventh tab would wait without an end.
+ */
+const HIDDEN_MS = 5_000;
+
 /** After the server has refused the stream, which a browser does not try again. */
 const RETRY_MS = 5_000;
 
@@ -12,17 +18,20 @@ export class Connection {
   readonly #handlers: Handlers;
   readonly #onState: (text: string) => void;
   #source: EventSource | undefined;
+  #group: string | undefined;
   #retry: number | undefined;
+  #hiding: number | undefined;
 
   constructor(handlers: Handlers, onState: (text: string) => void) {
     this.#handlers = handlers;
     this.#onState = onState;
+    document.addEventListener("visibilitychange", () => this.#visibilityChanged());
   }
 
   /** Shows the Pods of this group from now on. */
   open(group: string | undefined): void {
-    clearTimeout(this.#retry);
-    this.#source?.close();
+    this.#close();
+    this.#group = group;
     // Relative, so that a proxy may serve the page below a path of its own.
     const source = new EventSource(group === undefined ? "events" : `events?group=${encodeURIComponent(group)}`);
     this.#source = source;
@@ -36,6 +45,24 @@ export class Connection {
       if (source.readyState !== EventSource.CLOSED || source !== this.#source) return;
       this.#retry = setTimeout(() => this.open(group), RETRY_MS);
     });
+  }
+
+  #visibilityChanged(): void {
+    clearTimeout(this.#hiding);
+    if (document.visibilityState === "visible") {
+      if (this.#source === undefined) this.open(this.#group);
+    } else {
+      this.#hiding = setTimeout(() => {
+        this.#close();
+        this.#onState("Paused while the page is not visible");
+      }, HIDDEN_MS);
+    }
+  }
+
+  #close(): void {
+    clearTimeout(this.#retry);
+    this.#source?.close();
+    this.#source = undefined;
   }
 
   #listen<E extends EventName>(source: EventSource, name: E): void {

@@ -26,14 +26,19 @@ export class Grid {
   /** By its ID, because positions change. */
   #selected: number | undefined;
 
-  constructor(canvas: HTMLCanvasElement, pods: Pods, onSelect: (cell: PodCell | undefined) => void) {
+  constructor(
+    place: HTMLElement,
+    canvas: HTMLCanvasElement,
+    pods: Pods,
+    onSelect: (cell: PodCell | undefined) => void,
+  ) {
     const context = canvas.getContext("2d");
     if (context === null) throw new Error("this browser cannot draw on a canvas");
     this.#canvas = canvas;
     this.#context = context;
     this.#pods = pods;
     this.#onSelect = onSelect;
-    canvas.addEventListener("keydown", (event) => this.#pressed(event));
+    place.addEventListener("keydown", (event) => this.#pressed(event));
     canvas.addEventListener("pointerdown", (event) => this.#pointed(event));
     new ResizeObserver(() => this.redraw()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#recolor());

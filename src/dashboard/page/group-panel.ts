@@ -29,7 +29,9 @@ export class GroupPanel {
   /** `now` is the server's time in milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
-    this.#grid = new Grid(find("grid", HTMLCanvasElement), this.#pods, (cell) => this.#showPod(cell));
+    this.#grid = new Grid(find("pods", HTMLDivElement), find("grid", HTMLCanvasElement), this.#pods, (cell) =>
+      this.#showPod(cell),
+    );
     this.#buildLegend();
     for (const scheme of ["state", "epoch"] as const) {
       document.querySelector(`#color-by input[value=${scheme}]`)?.addEventListener("change", () => {
