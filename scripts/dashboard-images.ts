@@ -1,5 +1,5 @@
-// npm run dashboard-images: takes the pictures of the dashboard in docs/images, of 10,000 generated Pods in the middle of
-// a restart and of a real recovery on a real cluster (which needs Linux and root). --generated takes the first only.
+// npm run dashboard-images: takes the pictures of the dashboard in docs/images, of 10,000 generated Pods in the middle
+// of a restart and of a real recovery on a real cluster (which needs Linux and root). --generated takes the first only.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { GeneratedCluster } from "../src/dashboard/testing/generated-cluster.ts";

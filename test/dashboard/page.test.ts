@@ -107,6 +107,15 @@ describe("a visitor", () => {
     await legend(page, "restarting", 6).waitFor();
     expect(await page.locator(".steps .open").innerText()).toMatch(/^Pods restart: \d.* so far$/);
 
+    // The bar is as wide as its place, however short the recovery is so far.
+    const widths = `(() => {
+      const bar = document.querySelector("#recovery .bar");
+      const right = bar.lastChild.getBoundingClientRect().right;
+      return [bar.clientWidth, Math.round(right - bar.getBoundingClientRect().left)];
+    })()`;
+    const [place, filled] = await inPage<number[]>(page, widths);
+    expect(filled).toBe(place);
+
     cluster.arrive(cluster.pods.slice(0, 5));
     await page.getByText("5 of 7 Pods have reached epoch 2").waitFor();
     await legend(page, "at the barrier", 5).waitFor();

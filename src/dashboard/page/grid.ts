@@ -1,6 +1,6 @@
 // The grid of Pods on a canvas. Each state has a shape and a color. A change redraws the cells of the Pods that have
 // changed, and nothing else, at most once per frame: a grid of 10,000 stays usable while all of them restart.
-import type { PodState } from "../view/wire.ts";
+import { POD_STATES, type PodState } from "../view/wire.ts";
 import { STATE_WORDS } from "./format.ts";
 import { LABEL_HEIGHT, type Layout, layOut, moved, placeOf, podAt } from "./grid-layout.ts";
 import type { PodCell, Pods } from "./pods.ts";
@@ -9,17 +9,28 @@ export type ColorBy = "state" | "epoch";
 
 const EPOCH_COLORS = 6;
 
+/** To look sprites up by number: text would be put together 10,000 times in a frame. */
+const STATE_NUMBERS = Object.fromEntries(POD_STATES.map((state, at) => [state, at])) as Record<PodState, number>;
+
 /** Share of the window's height that the grid may take before its cells become smaller. */
 const WANTED_SHARE = 0.7;
+
+/** The pixels of a cell, four bytes each. */
+interface Sprite {
+  readonly side: number;
+  readonly pixels: Uint32Array;
+}
 
 export class Grid {
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   readonly #pods: Pods;
   readonly #onSelect: (cell: PodCell | undefined) => void;
-  readonly #sprites = new Map<string, HTMLCanvasElement>();
+  readonly #sprites = new Map<number, Sprite>();
   readonly #changed = new Set<PodCell>();
   #layout: Layout = layOut([], 1, 1);
+  /** What the canvas shows, without the names of stages and the mark of the selected Pod. */
+  #pixels = new ImageData(1, 1);
   #all = true;
   #frame: number | undefined;
   #colorBy: ColorBy = "state";
@@ -84,24 +95,41 @@ export class Grid {
     if (this.#all) this.#prepare();
     this.#all = false;
     this.#changed.clear();
-    const { cell: side, stages } = this.#layout;
-    // Cells come in the order of stages, so each stage is looked up once.
-    let at = 0;
-    for (const cell of cells) {
-      while (at < stages.length - 1 && cell.position >= (stages[at + 1]?.first ?? 0)) at += 1;
-      const { x, y } = this.#place(cell.position, at);
-      this.#context.clearRect(x, y, side, side);
-      this.#context.drawImage(this.#sprite(cell), x, y, side, side);
+    const { stages } = this.#layout;
+    let drawn = 0;
+    for (const stage of stages) {
+      const from = drawn;
+      while (drawn < cells.length && (cells[drawn]?.position ?? 0) < stage.first + stage.count) drawn += 1;
+      if (drawn > from) this.#drawStage(cells.slice(from, drawn), stage);
     }
     this.#mark();
     this.#canvas.setAttribute("aria-label", this.#summary());
   }
 
-  #place(position: number, at: number): { x: number; y: number } {
-    const { stages, columns, pitch } = this.#layout;
-    const { first = 0, top = 0 } = stages[at] ?? {};
-    const offset = position - first;
-    return { x: (offset % columns) * pitch, y: top + LABEL_HEIGHT + Math.floor(offset / columns) * pitch };
+  /**
+   * Cells of one stage, in order. They go to the canvas with one call instead of thousands. The loops are plain,
+   * because they run 10,000 times in a frame.
+   */
+  #drawStage(cells: readonly PodCell[], { first, top }: Layout["stages"][number]): void {
+    const { width } = this.#pixels;
+    const pixels = new Uint32Array(this.#pixels.data.buffer);
+    const { columns, pitch } = this.#layout;
+    const ratio = devicePixelRatio;
+    let [highest, lowest] = [Number.POSITIVE_INFINITY, 0];
+    for (const cell of cells) {
+      const { side, pixels: sprite } = this.#sprite(cell);
+      const offset = cell.position - first;
+      const x = Math.floor((offset % columns) * pitch * ratio);
+      const y = Math.floor((top + LABEL_HEIGHT + Math.floor(offset / columns) * pitch) * ratio);
+      let from = 0;
+      for (let row = 0; row < side; row += 1) {
+        const start = (y + row) * width + x;
+        for (let column = 0; column < side; column += 1) pixels[start + column] = sprite[from++] ?? 0;
+      }
+      highest = Math.min(highest, y);
+      lowest = Math.max(lowest, y + side);
+    }
+    this.#context.putImageData(this.#pixels, 0, 0, 0, highest, width, lowest - highest);
   }
 
   /** Lays the grid out, clears it and writes the names of the stages. */
@@ -115,8 +143,9 @@ export class Grid {
       this.#canvas.width = pixels;
       this.#canvas.height = rows;
       this.#canvas.style.height = `${height}px`;
-      this.#sprites.clear();
     }
+    this.#sprites.clear();
+    this.#pixels = new ImageData(Math.max(1, pixels), Math.max(1, rows));
     this.#context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.#context.clearRect(0, 0, width, height);
     this.#context.fillStyle = colorOf("--faint");
@@ -139,12 +168,17 @@ export class Grid {
     this.#context.strokeRect(x + width / 2, y + width / 2, side - width, side - width);
   }
 
-  #sprite({ state, epoch }: PodCell): HTMLCanvasElement {
-    const color = this.#colorBy === "state" || epoch < 0 ? `--${state}` : `--epoch-${epoch % EPOCH_COLORS}`;
-    const key = `${state} ${color} ${this.#layout.cell}`;
+  #sprite({ state, epoch }: PodCell): Sprite {
+    const byEpoch = this.#colorBy === "epoch" && epoch >= 0 ? (epoch % EPOCH_COLORS) + 1 : 0;
+    const key = STATE_NUMBERS[state] * (EPOCH_COLORS + 1) + byEpoch;
     const known = this.#sprites.get(key);
     if (known !== undefined) return known;
-    const sprite = drawSprite(state, colorOf(color), this.#layout.cell * devicePixelRatio);
+    const color = byEpoch === 0 ? `--${state}` : `--epoch-${byEpoch - 1}`;
+    // Rounded down, so that a cell never reaches into the next one or beyond the canvas.
+    const canvas = drawSprite(state, colorOf(color), Math.floor(this.#layout.cell * devicePixelRatio));
+    const { width: side } = canvas;
+    const data = canvas.getContext("2d")?.getImageData(0, 0, side, side).data ?? new Uint8ClampedArray(side * side * 4);
+    const sprite: Sprite = { side, pixels: new Uint32Array(data.buffer) };
     this.#sprites.set(key, sprite);
     return sprite;
   }

@@ -44,7 +44,10 @@ export class Pods {
     for (const [id, node, state, epoch, restarts] of changed) {
       const cell = this.#byId.get(id);
       if (cell === undefined) continue;
-      Object.assign(cell, { node, state: POD_STATES[state] ?? "pending", epoch, restarts });
+      cell.node = node;
+      cell.state = POD_STATES[state] ?? "pending";
+      cell.epoch = epoch;
+      cell.restarts = restarts;
       redraw.push(cell);
     }
     if (!reset && added.length + removed.length === 0) return redraw;
@@ -53,22 +56,14 @@ export class Pods {
   }
 
   countByState(): ReadonlyMap<PodState, number> {
-    return this.#count(({ state }) => state);
-  }
-
-  countByEpoch(): ReadonlyMap<number, number> {
-    return this.#count(({ epoch }) => epoch);
+    const counts = new Map<PodState, number>();
+    for (const { state } of this.#ordered) counts.set(state, (counts.get(state) ?? 0) + 1);
+    return counts;
   }
 
   /** The next Pod in this state after a position, beginning again at the first. */
   next(after: number, isWanted: (cell: PodCell) => boolean): PodCell | undefined {
     return this.#ordered.slice(after + 1).find(isWanted) ?? this.#ordered.find(isWanted);
-  }
-
-  #count<T>(of: (cell: PodCell) => T): ReadonlyMap<T, number> {
-    const counts = new Map<T, number>();
-    for (const cell of this.#ordered) counts.set(of(cell), (counts.get(of(cell)) ?? 0) + 1);
-    return counts;
   }
 
   #order(): void {

@@ -35,9 +35,11 @@ export function showRecovery(restart: RestartView | undefined, now: number, prog
 export function bar({ bars }: Timeline, isSmall = false): HTMLElement {
   const made = element("div", { class: isSmall ? "bar small" : "bar" });
   made.setAttribute("aria-hidden", "true");
+  const total = bars.reduce((sum, { seconds }) => sum + seconds, 0);
   for (const { step, seconds } of bars) {
     const part = element("span", { class: `step-${step}` });
-    part.style.flexGrow = String(seconds);
+    // In percent: shares that add up to less than 1 would leave a part of the bar empty.
+    part.style.flexGrow = String(total === 0 ? 1 : (100 * seconds) / total);
     made.append(part);
   }
   return made;
