@@ -1,6 +1,6 @@
 // Bundles the CLI, so that an installation needs no TypeScript and the image no node_modules. Code that only some
 // commands need becomes a separate chunk, so that small commands start without it.
-import { chmod, rm } from "node:fs/promises";
+import { chmod, copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
@@ -29,4 +29,22 @@ export async function bundleCli(folder: string): Promise<void> {
     logLevel: "warning",
   });
   await chmod(join(folder, "reprise.js"), 0o755);
+  await bundlePage(join(folder, "dashboard"));
+}
+
+const PAGE = "src/dashboard/page";
+
+/** The page of the dashboard: one script, and files that are served as they are. */
+export async function bundlePage(folder: string): Promise<void> {
+  await build({
+    entryPoints: { page: `${PAGE}/main.ts` },
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    platform: "browser",
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  for (const file of ["index.html", "style.css", "icon.svg"]) await copyFile(join(PAGE, file), join(folder, file));
 }

@@ -101,6 +101,14 @@ const ERRORS = {
     (p) => `cannot listen on port ${p.port} for ${p.what}: ${p.reason}`,
     () => "stop the process that uses the port, or set another one in the config file",
   ),
+  DASHBOARD_CANNOT_LISTEN: entry<{ address: string; port: number; reason: string }>(
+    (p) => `cannot serve the dashboard at ${p.address}, port ${p.port}: ${p.reason}`,
+    () => "pass another --port (0 picks a free one), or an --address of this machine",
+  ),
+  DASHBOARD_PAGE_MISSING: entry<{ file: string; reason: string }>(
+    (p) => `the dashboard's page cannot be read from ${p.file}: ${p.reason}`,
+    () => "install reprise again; in a checkout, run npm run build",
+  ),
   INPUT_UNREADABLE: entry<{ file: string; reason: string }>(
     (p) => `cannot read ${p.file}: ${p.reason}`,
     () => "pass a readable file or directory with -f FILE, or -f - for standard input",

@@ -52,6 +52,11 @@ export const LAYERS: readonly Layer[] = [
       "controller/execute.ts",
     ],
   },
+  // Reads what the controller wrote, in the controller's own words, and decides nothing.
+  {
+    path: "src/dashboard",
+    imports: [...BASE, ...SHELL, "controller/status", "controller/escalation"],
+  },
   // It drives the real decisions, the real executor and the real cache of a watch, never a client.
   {
     path: "src/simulate",
@@ -73,6 +78,7 @@ export const LAYERS: readonly Layer[] = [
       ...CORES,
       ...SHELL,
       "src/webhook",
+      "src/dashboard",
       "src/simulate",
       "src/doctor",
       "controller/stuck-pods",

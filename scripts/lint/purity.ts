@@ -20,6 +20,8 @@ const RULES: PurityRules = {
     "src/{json,api,config,inject,validate,policy,doctor}/**/*.ts",
     "controller/{group,status,escalation,rules,stuck-pods}/**/*.ts",
     "controller/execute.ts",
+    "src/dashboard/view/**/*.ts",
+    "src/dashboard/page/{format,grid-layout,timeline-bars}.ts",
     "{src,agent,controller}/**/decide{,-*}.ts",
   ],
   exempt: [

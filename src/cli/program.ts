@@ -5,6 +5,7 @@ import { VERSION } from "../api/version.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addController } from "./commands/controller.ts";
+import { addDashboard } from "./commands/dashboard.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addInject } from "./commands/inject.ts";
@@ -32,6 +33,7 @@ export function createProgram(name: string): Command {
   addController(program);
   addDoctor(program);
   addExplain(program);
+  addDashboard(program);
   addInject(program);
   addRestart(program);
   addSimulate(program);

@@ -101,7 +101,8 @@ describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
     const local = (folder: string) => readdirSync(join(image(arch).root, "usr/local", folder)).sort();
     expect(local("bin")).toEqual(["node", "reprise-agent"]);
     expect(local("lib")).toEqual(["reprise"]);
-    expect(local("lib/reprise")).toEqual(["chunks", "reprise.js"]);
+    expect(local("lib/reprise")).toEqual(["chunks", "dashboard", "reprise.js"]);
+    expect(local("lib/reprise/dashboard")).toEqual(["icon.svg", "index.html", "page.js", "style.css"]);
     expect(local("lib/reprise/chunks").filter((file) => !file.endsWith(".js"))).toEqual([]);
     for (const folder of ["bin", "sbin", "usr/bin", "usr/sbin"]) {
       const programs = readdirSync(join(image(arch).root, folder)).filter((name) => /sh$|^npm|^apt|^dpkg$/.test(name));

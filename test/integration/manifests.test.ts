@@ -33,7 +33,7 @@ function podOf(deployment: Manifest | undefined): Manifest {
   return asMap(asMap(asMap(asMap(deployment)["spec"])["template"])["spec"]);
 }
 
-describe.each(["default", "overlays/dev", "overlays/ha"])("manifests/%s", (folder) => {
+describe.each(["default", "overlays/dev", "overlays/ha", "dashboard"])("manifests/%s", (folder) => {
   it("is accepted by the API server with every field, without a warning", async () => {
     // The install test covers cert-manager's kinds.
     const own = (await rendered(folder)).filter(
@@ -58,15 +58,27 @@ describe.each(["default", "overlays/dev", "overlays/ha"])("manifests/%s", (folde
     });
     expect(unmarked.map(nameOf)).toEqual([]);
   });
+});
 
-  it("gives agents the image of the webhook", async () => {
+it.each(["default", "overlays/dev", "overlays/ha"])(
+  "manifests/%s gives agents the image of the webhook",
+  async (folder) => {
     const deployments = ofKind(await rendered(folder), "Deployment");
     const [container] = asList(podOf(deployments.get("reprise-webhook"))["containers"]).map(asMap);
     const image = asText(container?.["image"]) ?? "none";
     expect(asList(container?.["env"])).toContainEqual({ name: "REPRISE_AGENT_IMAGE", value: image });
     const [controller] = asList(podOf(deployments.get("reprise-controller"))["containers"]).map(asMap);
     expect(controller?.["image"]).toBe(image);
-  });
+  },
+);
+
+it("manifests/dashboard is not part of an install, and may only list and watch", async () => {
+  const installed = await rendered("default");
+  expect([...ofKind(installed, "Deployment").keys()].toSorted()).toEqual(["reprise-controller", "reprise-webhook"]);
+  const role = ofKind(await rendered("dashboard"), "ClusterRole").get("reprise-dashboard");
+  const rules = asList(role?.["rules"]).map(asMap);
+  expect(rules.flatMap(({ resources }) => asList(resources))).toEqual(["inplacerestarts", "jobsets", "pods"]);
+  expect(new Set(rules.flatMap(({ verbs }) => asList(verbs)))).toEqual(new Set(["list", "watch"]));
 });
 
 it.each([
