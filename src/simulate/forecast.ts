@@ -1,5 +1,5 @@
-// How long a group takes to recover from the crash of one worker, by simulating it several times. The delays of nodes and
-// of the API server are those of the model, so the result compares shapes and sizes; it is no measurement of a cluster.
+// How long a group takes to recover from the crash of one worker, by simulating it several times. The delays of nodes
+// and of the API server are those of the model, so the result compares shapes and sizes; it measures no cluster.
 import type { JobSet } from "../api/jobset.ts";
 import type { JobSetShape } from "./shape.ts";
 import { simulate } from "./simulate.ts";
