@@ -365,7 +365,8 @@ it("replaces the Pod of a slot that keeps failing, and then makes JobSet recreat
   const { pods } = await running("ladder", 5, { [ANNOTATION.escalateAfter]: "1" });
   const [first, second] = pods;
   if (first === undefined || second === undefined) throw new Error("two Pods expected");
-  await kubeletReports(first, 1, 1);
+  // With a code of its own: no report shows how the other worker ended, and a lost peer could exit with 1.
+  await kubeletReports(first, 1, 7);
   await whenObject("ladder", { deprecatedEpoch: 1, history: [{ action: "RestartInPlace" }] });
   await restartInPlace(pods, 2);
   const replaced = await whenReplaced("ladder", first);
@@ -377,7 +378,7 @@ it("replaces the Pod of a slot that keeps failing, and then makes JobSet recreat
   for (const pod of replaced) await kubeletReports(pod, 2);
   await whenObject("ladder", { phase: "Running" });
 
-  await kubeletReports(again, 2, 1);
+  await kubeletReports(again, 2, 7);
   await whenObject("ladder", { deprecatedEpoch: 2 });
   await restartInPlace(replaced, 3);
   await vi.waitFor(async () => {
