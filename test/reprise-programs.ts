@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
 import { bundleCli } from "../scripts/bundle.ts";
-import { freePorts } from "./cluster/control-plane.ts";
 import type { Kubectl } from "./cluster/kubectl.ts";
 import { createAuthority } from "./cluster/pki.ts";
 import { type ProgramRunner, type RunningProgram, waitUntilReady } from "./cluster/processes.ts";
+import { freePort } from "./free-port.ts";
 
 export interface Home {
   /** The folder for the bundle, the config file and certificates. */
@@ -41,7 +41,7 @@ export async function runWebhook(
   access?: Access,
 ): Promise<ServedWebhook> {
   const { folder, address } = home;
-  const [port, healthPort] = await freePorts();
+  const [port, healthPort] = [await freePort(), await freePort()];
   const authority = createAuthority("reprise webhooks");
   const pair = authority.issue({ commonName: "reprise-webhook", ipAddresses: [address] });
   writeFileSync(join(folder, "tls.crt"), pair.cert);
@@ -107,7 +107,7 @@ export async function runController(
   server: Server,
   settings: ControllerConfig = {},
 ): Promise<RunningProgram> {
-  const [healthPort] = await freePorts();
+  const healthPort = await freePort();
   const config = join(home.folder, "controller.yaml");
   writeFileSync(config, stringify({ ...settings, controller: { ...settings.controller, healthPort } }));
   const kubeconfig = await accountKubeconfig(home, "reprise-controller", { kubectl, server });

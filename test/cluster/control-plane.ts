@@ -1,9 +1,9 @@
 // etcd, kube-apiserver and, on request, kube-controller-manager and kube-scheduler, as real processes.
 // `startControlPlane` runs them on loopback for one test file, without root. The local cluster runs them in namespaces.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-port.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { type Credentials, createCredentials } from "./credentials.ts";
 import { httpsStatus } from "./https.ts";
@@ -47,7 +47,7 @@ const READY_TIMEOUT_MS = 60_000;
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const binaries = await ensureBinaries(["etcd", "kubernetes"], terminalProgress());
   const folder = mkdtempSync(join(tmpdir(), "reprise-control-plane-"));
-  const [port, etcdPort, etcdPeerPort] = await freePorts();
+  const [port, etcdPort, etcdPeerPort] = [await freePort(), await freePort(), await freePort()];
   const addresses: ControlPlaneAddresses = {
     bind: "127.0.0.1",
     server: `https://127.0.0.1:${port}`,
@@ -238,24 +238,4 @@ async function compactEtcd(port: number): Promise<void> {
   };
   const range = (await call("range", { key: Buffer.from("/").toString("base64") })) as { header: { revision: string } };
   await call("compaction", { revision: range.header.revision, physical: true });
-}
-
-/** Free ports. */
-export async function freePorts(): Promise<[number, number, number]> {
-  const servers = [createServer(), createServer(), createServer()];
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once("error", reject);
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address();
-            resolve(typeof address === "object" && address !== null ? address.port : 0);
-          });
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  const [first = 0, second = 0, third = 0] = ports;
-  return [first, second, third];
 }

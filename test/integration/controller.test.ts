@@ -25,8 +25,9 @@ import { createLogger } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { create, injected, settings } from "../builders/injection.ts";
 import { type JobSetBuilder, jobSet } from "../builders/jobset.ts";
-import { type ControlPlane, freePorts, startControlPlane } from "../cluster/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { runJobSet } from "../cluster/parts/jobset.ts";
+import { freePort } from "../free-port.ts";
 
 const NAMESPACE = "team";
 const ACCOUNT = "system:serviceaccount:reprise-system:reprise-controller";
@@ -618,7 +619,7 @@ it("hands over to the other replica, which continues in the middle of a restart"
 });
 
 it("as a command takes over, and on SIGTERM releases the Lease and exits", async () => {
-  const [healthPort] = await freePorts();
+  const healthPort = await freePort();
   const config = join(folder, "config.yaml");
   writeFileSync(config, stringify({ controller: { healthPort } }));
   const kubeconfig = join(folder, "controller.kubeconfig");

@@ -2,10 +2,11 @@
 import { createServer } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type ControlPlane, freePorts } from "../cluster/control-plane.ts";
+import type { ControlPlane } from "../cluster/control-plane.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
 import { createAuthority } from "../cluster/pki.ts";
 import { waitFor } from "../cluster/proc.ts";
+import { freePort } from "../free-port.ts";
 import { createNamespace } from "../reprise-programs.ts";
 import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
@@ -213,7 +214,7 @@ spec:
 async function startNeighbor(controlPlane: ControlPlane): Promise<() => Promise<void>> {
   const authority = createAuthority("neighbor");
   const pair = authority.issue({ commonName: "neighbor", ipAddresses: ["127.0.0.1"] });
-  const [port] = await freePorts();
+  const port = await freePort();
   const server = createServer(pair, (request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -3,8 +3,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
+import { freePort } from "../../free-port.ts";
 import { assetFolder, type Binaries, ensureBinaries } from "../binaries.ts";
-import { type ControlPlane, freePorts } from "../control-plane.ts";
+import type { ControlPlane } from "../control-plane.ts";
 import { httpsStatus } from "../https.ts";
 import type { Kubectl } from "../kubectl.ts";
 import { type Authority, createAuthority } from "../pki.ts";
@@ -42,7 +43,7 @@ export async function installJobSet(kubectl: Kubectl, options: JobSetOptions): P
 export async function runJobSet(controlPlane: ControlPlane, options: JobSetOptions): Promise<void> {
   const { kubectl } = controlPlane;
   const binaries = await ensureBinaries(["jobset"], terminalProgress());
-  const [port, healthPort] = await freePorts();
+  const [port, healthPort] = [await freePort(), await freePort()];
   const authority = createAuthority("jobset webhooks");
   const manifests = (await renderedManifests(kubectl, authority)).filter(
     ({ kind }) => !["Deployment", "Service", "Secret", "ConfigMap"].includes(kind),
