@@ -2,7 +2,7 @@
 // reports, deletes and restarts it like any other.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { AGENT } from "../../src/api/names.ts";
+import { AGENT, JOBSET } from "../../src/api/names.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, type PodState, TrainingGroup, uids, waitsIn } from "./group.ts";
 import { ownProcesses } from "./own-processes.ts";
@@ -224,6 +224,10 @@ describe("Pods at the barrier", () => {
   test("send no request while they wait, for longer than an idle connection lasts", async () => {
     const waiting = await Waiting.start("silent");
     const agents = agentsOf(waiting);
+    // The watch of an agent counts when it ends, so the agents of earlier tests must be gone.
+    const { kubectl, namespace } = installation;
+    const others = ["-n", namespace, "get", "pods", "-l", `${JOBSET.nameKey}!=silent`, "-o", "name"];
+    await waitFor("the Pods of earlier tests are gone", 90_000, async () => (await kubectl(others)).trim() === "");
     const before = await requestsOfAgents();
     await sleep(IDLE_CONNECTION_MS + 5_000);
     expect(await requestsOfAgents()).toEqual(before);
