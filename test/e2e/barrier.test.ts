@@ -160,7 +160,8 @@ describe.concurrent("a Pod at the barrier", () => {
   test("goes at once when its JobSet is deleted", async () => {
     const waiting = await Waiting.start("dissolved");
     await waiting.group.delete();
-    await waitFor("the Pods are gone", 20_000, async () => (await waiting.group.pods()).length === 0);
+    // The garbage collector of a new cluster learns of JobSets only after half a minute.
+    await waitFor("the Pods are gone", 60_000, async () => (await waiting.group.pods()).length === 0);
     expect(agentsOf(waiting).filter((agent) => agent !== undefined)).toEqual([]);
   });
 
