@@ -41,31 +41,12 @@ export function addExplain(program: Command): void {
 }
 
 async function explainFiles(files: readonly string[], options: Options, global: GlobalOptions): Promise<Explained[]> {
-  const { loadConfig } = await import("../../config/config-file.ts");
-  const { ProblemList, RepriseError } = await import("../../errors.ts");
-  const { inject } = await import("../../inject/inject.ts");
-  const { namespacesIn } = await import("../input/namespaces.ts");
-  const { policiesIn } = await import("../input/policies.ts");
-  const { readSources, summaryOf } = await import("../input/sources.ts");
+  const { injectFiles } = await import("../input/injected-jobsets.ts");
   const { explainOutcome } = await import("../output/explain.ts");
-  const { jobSetName, locate, namespaceOf } = await import("../output/finding-line.ts");
 
-  const config = await loadConfig(global.config);
-  const byDefault = options.namespace ?? "default";
-  const sources = await readSources(files, false);
-  const { documents, problems } = sources;
-  if (problems.length > 0) throw new ProblemList([...problems]);
-  const located = locate(documents);
-  if (located.length === 0) throw new RepriseError("INPUT_WITHOUT_JOBSET", summaryOf(files, sources));
-  const policies = policiesIn(documents, config.failurePolicies, byDefault);
-  const namespaces = namespacesIn(documents);
-  return located.map(({ jobSet }) => {
-    const namespace = namespaceOf(jobSet, byDefault);
-    const { object } = jobSet;
-    const outcome = inject({ operation: "CREATE", namespace, object, config: config.injection, policies, namespaces });
-    const settings = { policy: config.controller, stuckPods: config.stuckPods };
-    return { jobSet: jobSetName(jobSet), sections: explainOutcome(outcome, settings) };
-  });
+  const { config, jobSets } = await injectFiles(files, global.config, options.namespace);
+  const settings = { policy: config.controller, stuckPods: config.stuckPods };
+  return jobSets.map(({ name, outcome }) => ({ jobSet: name, sections: explainOutcome(outcome, settings) }));
 }
 
 async function explainLive(name: string, options: Options, global: GlobalOptions): Promise<Explained> {
