@@ -1,5 +1,6 @@
 // Everything about the selected group: facts, what it waits for, its last recovery, its Pods and its history.
 import { type Events, type GroupDetail, type GroupView, POD_STATES, type RestartView } from "../view/wire.ts";
+import { showAvailability } from "./availability.ts";
 import { element, find, setText } from "./dom.ts";
 import { duration, phaseText, recoveryText, restartsText, STATE_WORDS } from "./format.ts";
 import { drawSprite, Grid } from "./grid.ts";
@@ -78,11 +79,17 @@ export class GroupPanel {
     this.#showMoving();
   }
 
+  /** Shows again what changes with time. */
+  refresh(): void {
+    if (this.#view !== undefined) showAvailability(this.#view.account, this.#now());
+  }
+
   #show(): void {
     const view = this.#view;
     setText(this.#title, view === undefined ? `${this.#key ?? ""} (not there)` : view.key);
     if (view === undefined) find("facts", HTMLDListElement).replaceChildren();
     else this.#showFacts(view);
+    showAvailability(view?.account, this.#now());
     find("history", HTMLTableElement).tBodies[0]?.replaceChildren(
       ...(this.#detail?.history ?? []).map((restart, age) => this.#historyRow(restart, age === 0)),
     );
