@@ -6,6 +6,7 @@ import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
 import { checkGo, checkLinux, checkRoot, PrerequisiteError, thisMachine } from "../test/cluster/prerequisites.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
 import { installReprise, loadReprise } from "../test/e2e/install-manifests.ts";
+import { imageName } from "../test/image/reprise-image.ts";
 import { showInjection } from "./demo/instant.ts";
 import { createNamespaces, recover, showSteps, WITH, WITHOUT } from "./demo/recovery.ts";
 import { showTimeline } from "./demo/timeline.ts";
@@ -61,7 +62,7 @@ async function showRecovery(): Promise<void> {
     const progress = terminalProgress();
     const parts = ["jobset", "cert-manager"] as const;
     const cluster = await Cluster.up({ slot, nodes: 2, parts, upstreamInPlace: false, progress });
-    await loadReprise(cluster, TAG);
+    await loadReprise(cluster, imageName(TAG));
     const step = progress.step("installing reprise with kubectl apply -k");
     await installReprise(cluster, TAG);
     await createNamespaces(cluster);

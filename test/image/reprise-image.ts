@@ -51,16 +51,16 @@ export async function ensureRepriseImage(progress: Progress, arch: Arch = native
   }
 }
 
-/** A docker-archive of the image under the name `imageName(tag)`, for the nodes of a cluster. */
-export async function repriseArchive(tag: string, progress: Progress): Promise<string> {
+/** A docker-archive of the image under this name, for the nodes of a cluster. */
+export async function repriseArchive(name: string, progress: Progress): Promise<string> {
   const image = await ensureRepriseImage(progress);
   const folder = join(cacheFolder(), "images", "reprise");
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${image.replaceAll(/[/:]/g, "_")}-as-${tag}.tar`);
+  const file = join(folder, `${[image, name].map((each) => each.replaceAll(/[/:]/g, "_")).join("-as-")}.tar`);
   if (existsSync(file)) return file;
   forgetOldArchives(folder);
   const temporary = `${file}.${process.pid}`;
-  buildah(["push", "--quiet", image, `docker-archive:${temporary}:${imageName(tag)}`]);
+  buildah(["push", "--quiet", image, `docker-archive:${temporary}:${name}`]);
   renameSync(temporary, file);
   return file;
 }
