@@ -388,7 +388,10 @@ it("the Helm chart upgrades, rolls back and uninstalls, and a group keeps runnin
   const installed = await controllerPod();
   const setting = "--set=config.injection.defaultMaxRestarts=7";
   const [repository] = imageName(NEXT).split(`:${NEXT}`);
-  const values = ["--set=webhook.replicas=1,controller.replicas=1,monitoring.dashboard.enabled=true", setting];
+  const values = [
+    "--set=webhook.replicas=1,controller.replicas=1,monitoring.dashboard.enabled=true,dashboard.enabled=true",
+    setting,
+  ];
   const image = `--set=image.repository=${repository},image.tag=${NEXT}`;
   await helm(["upgrade", "reprise", CHART, ...release, image, ...values]);
   const upgraded = await controllerPod();
