@@ -39,8 +39,18 @@ interface Surroundings {
   readonly editor: string;
 }
 
-/** Of the repository. The rest of it is no part of an installation. */
-const COPIED = ["package.json", "manifests", "charts"];
+/** Of the repository. `npx` runs its script "prepare" once, which needs the sources. */
+const COPIED = [
+  "package.json",
+  "LICENSE",
+  "tsconfig.json",
+  "manifests",
+  "charts",
+  "src",
+  "agent",
+  "controller",
+  "scripts",
+];
 
 export class Console {
   readonly #root: string;
