@@ -26,6 +26,7 @@ export class GroupPanel {
   #view: GroupView | undefined;
   #detail: GroupDetail | null = null;
   #tick: number | undefined;
+  #frame: number | undefined;
 
   /** `now` is the server's time in milliseconds. */
   constructor(now: () => number) {
@@ -67,6 +68,16 @@ export class GroupPanel {
     const redraw = this.#pods.apply(event);
     if (redraw === "all") this.#grid.redraw();
     else this.#grid.changed(redraw);
+    // Several events may arrive before a frame, and what follows looks at every Pod.
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      this.#showCounts();
+      this.#showPod(this.#grid.selected);
+      this.#showMoving();
+    });
+  }
+
+  #showCounts(): void {
     const counts = this.#pods.countByState();
     for (const state of POD_STATES) {
       const shown = this.#counts.get(state);
@@ -75,8 +86,6 @@ export class GroupPanel {
       setText(shown.count, String(count));
       shown.button.disabled = count === 0;
     }
-    this.#showPod(this.#grid.selected);
-    this.#showMoving();
   }
 
   /** Shows again what changes with time. */
