@@ -1,5 +1,5 @@
-// npm run demo-recording: runs the demo on a terminal of its own, and writes what it shows to docs/images/demo.svg, which
-// README.md has. It needs what the demo needs, and `script` of util-linux.
+// npm run demo-recording: runs the demo on a terminal of its own, and writes what it shows to docs/images/demo.svg,
+// which README.md has. It needs what the demo needs, and `script` of util-linux.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { animatedSvg } from "./recording/animated-svg.ts";
 import { type Output, paced, record } from "./recording/terminal.ts";
 
 const IMAGE = "docs/images/demo.svg";
-const [COLUMNS, ROWS] = [112, 32];
+const [COLUMNS, ROWS] = [120, 32];
 /** Seconds. */
 const PACE = { longest: 2.5, perLine: 0.06 } as const;
 const REST = 6;

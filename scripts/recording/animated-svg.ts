@@ -12,6 +12,7 @@ interface Screen {
 
 const CELL = { width: 7.8, height: 17, font: 13 } as const;
 const MARGIN = 14;
+const FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace";
 
 /** On the dark page, with a contrast of at least 4.5 to 1. */
 const PALETTE: Readonly<Record<Color, string>> = {
@@ -41,17 +42,19 @@ export function animatedSvg({ versions, reached }: Recording, { columns, rows, t
     if (!names.has(frames)) rules.push(`@keyframes ${name}{${frames}}.${name}{animation-name:${name}}`);
     names.set(frames, name);
     const look = to === undefined ? name : `${name} gone`;
-    const y = MARGIN + line * CELL.height + CELL.font;
-    return `<text class="${look}" y="${y}">${spans.map((span, index) => tspan(span, columnOf(spans, index))).join("")}</text>`;
+    const y = line * CELL.height + CELL.font;
+    const parts = spans.map((span, index) => tspan(span, columnOf(spans, index))).join("");
+    return `<text class="${look}" y="${y}">${parts}</text>`;
   });
   const scrolls = scrollSteps(reached, rows);
   const last = scrolls.at(-1)?.lines ?? 0;
   const steps = scrolls.map(({ at, lines }) => `${share(at)}{transform:translateY(-${lines * CELL.height}px)}`);
   const style = [
-    `text{font:${CELL.font}px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:${PALETTE.white};white-space:pre}`,
+    `text{font:${CELL.font}px ${FONTS};fill:${PALETTE.white};white-space:pre}`,
     ".b{font-weight:700}.gone{visibility:hidden}",
     `text,#page{animation:${total.toFixed(1)}s step-end infinite}`,
-    `@keyframes scroll{0%{transform:none}${steps.join("")}}#page{animation-name:scroll;transform:translateY(-${last * CELL.height}px)}`,
+    `@keyframes scroll{0%{transform:none}${steps.join("")}}`,
+    `#page{animation-name:scroll;transform:translateY(-${last * CELL.height}px)}`,
     ...rules,
     // What stays is visible, what is gone is not, and the page is scrolled to its end.
     "@media (prefers-reduced-motion:reduce){text,#page{animation:none}}",
@@ -62,7 +65,7 @@ export function animatedSvg({ versions, reached }: Recording, { columns, rows, t
     `<style>\n${style}\n</style>`,
     `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
     // A view of its own, because what has scrolled away must not be seen.
-    `<svg width="${width}" height="${height}"><g id="page">`,
+    `<svg y="${MARGIN}" width="${width}" height="${rows * CELL.height}"><g id="page">`,
     ...texts,
     "</g></svg>",
     "</svg>\n",
@@ -91,7 +94,8 @@ function tspan({ text, style }: Span, column: number): string {
   const bold = style.bold === true ? ' class="b"' : "";
   const length = ([...text].length * CELL.width).toFixed(1);
   const x = (MARGIN + column * CELL.width).toFixed(1);
-  return `<tspan x="${x}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${fill}${bold}>${escaped(text)}</tspan>`;
+  const place = `x="${x}" textLength="${length}" lengthAdjust="spacingAndGlyphs"`;
+  return `<tspan ${place}${fill}${bold}>${escaped(text)}</tspan>`;
 }
 
 function escaped(text: string): string {
