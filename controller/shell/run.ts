@@ -20,6 +20,7 @@ import { CONDITION } from "../status/conditions.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
+import { AgentEpochs } from "./agent-epochs.ts";
 import { FencedWrites } from "./fenced-writes.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
@@ -55,8 +56,8 @@ export interface RunningController {
 /** The name in manifests/webhook. */
 const WEBHOOK_CONFIGURATION = "reprise-webhook";
 
-/** Requests time out after 65 s, and a reconcile sends at most three in a row: one that takes longer hangs. */
-const STUCK_MS = 240_000;
+/** Requests time out after 65 s, and a reconcile sends at most four in a row: one that takes longer hangs. */
+const STUCK_MS = 300_000;
 
 export async function runController(options: ControllerOptions): Promise<RunningController> {
   const { client, log, identity, leaderElection, host = "" } = options;
@@ -87,12 +88,12 @@ export async function runController(options: ControllerOptions): Promise<Running
     now,
   });
   const notInjected = new NotInjected(record);
-  const access = new AgentAccess(client, now);
   const { policy } = options;
   const reconciler = new Reconciler({
     groups,
     fencedWrites: new FencedWrites(client),
-    access,
+    access: new AgentAccess(client, now),
+    epochs: new AgentEpochs(client, now),
     record,
     metrics,
     policy,

@@ -6,6 +6,8 @@ import { RULES } from "../../controller/rules/chain.ts";
 import type { Context, Rule, Step } from "../../controller/rules/rule.ts";
 import { failOverBudget } from "../../controller/rules/spend-budget.ts";
 import { openRecord } from "../../controller/status/history.ts";
+import { epochsFor } from "../../controller/tell-agents.ts";
+import type { GroupEpoch } from "../api/group-epoch.ts";
 import type { RestartRecord } from "../api/in-place-restart.ts";
 import type { FailureRule } from "../api/jobset.ts";
 import { AGENT } from "../api/names.ts";
@@ -26,9 +28,15 @@ vi.mock("../../agent/decide-removed.ts", async (original) => {
   return { ...actual, mayStartAlone };
 });
 
+vi.mock("../../controller/tell-agents.ts", { spy: true });
+const truth = await vi.importActual<typeof import("../../controller/tell-agents.ts")>(
+  "../../controller/tell-agents.ts",
+);
+
 afterEach(() => {
   removal.isBelieved = true;
   vi.restoreAllMocks();
+  vi.mocked(epochsFor).mockImplementation(truth.epochsFor);
 });
 
 /** Every group runs by then. */
@@ -79,6 +87,14 @@ function changeRecord(name: string, change: (record: RestartRecord, context: Con
     const record = step?.status.history.at(-1);
     if (step === undefined || record === undefined) return step;
     return { ...step, status: { ...step.status, history: step.status.history.with(-1, change(record, context)) } };
+  });
+}
+
+/** Agents are told something else than what the InPlaceRestart says. */
+function tellAgents(change: (epochs: GroupEpoch) => GroupEpoch): void {
+  vi.mocked(epochsFor).mockImplementation((jobSet, object) => {
+    const epochs = truth.epochsFor(jobSet, object);
+    return epochs === undefined ? undefined : change(epochs);
   });
 }
 
@@ -240,6 +256,25 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
         return { status: { ...status, syncedEpoch: status.syncedEpoch + 1 }, notices: [] };
       }),
     /^worker of train-\S+ started in epoch \d+ (before slot|while)/,
+  ],
+  [
+    "agents are told an epoch that is not synced yet",
+    { faults: ["kill-worker"] },
+    () => tellAgents((epochs) => ({ ...epochs, syncedEpoch: epochs.deprecatedEpoch + 1 })),
+    /^agents were told deprecated 0, synced 1, held , but version \d+ says deprecated 0, synced 0, held $/,
+  ],
+  [
+    "agents are told an epoch again that has ended",
+    { faults: ["kill-worker"] },
+    () => {
+      const first = new Map<number, GroupEpoch>();
+      tellAgents((epochs) => {
+        const earlier = first.get(1) ?? epochs;
+        if (epochs.syncedEpoch === 1) first.set(1, earlier);
+        return epochs.syncedEpoch > 1 ? { ...earlier, version: epochs.version } : epochs;
+      });
+    },
+    /^agents were told deprecated 0, synced 1, held , but version \d+ says deprecated \d+, synced 2, held $/,
   ],
   [
     "a restart is never completed",
