@@ -16,8 +16,8 @@ export interface Told {
 }
 
 /**
- * How long the GroupEpoch is assumed to exist. A user may delete it. While Pods wait at the barrier that would keep them
- * there, so it is confirmed sooner, and less and less often if they wait for long, as those of a suspended JobSet do.
+ * How long the GroupEpoch is assumed to exist. A user may delete it. While Pods wait at the barrier, that would keep
+ * them there, so it is confirmed sooner, and less and less often if they wait for long, as in a suspended JobSet.
  */
 const TRUST_MS = 5 * 60_000;
 const SHORTEST_TRUST_MS = 10_000;

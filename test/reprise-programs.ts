@@ -177,5 +177,6 @@ export async function applyManifests(kubectl: Kubectl): Promise<void> {
   for (const batch of [manifests.filter(isFirst), manifests.filter((one) => !isFirst(one))]) {
     await kubectl(["apply", "--server-side", "-f", "-"], { input: batch.map((one) => stringify(one)).join("---\n") });
   }
-  await kubectl(["wait", "crd/inplacerestarts.reprise.dev", "--for=condition=Established", "--timeout=30s"]);
+  const crds = ["groupepochs", "inplacerestarts"].map((plural) => `crd/${plural}.reprise.dev`);
+  await kubectl(["wait", ...crds, "--for=condition=Established", "--timeout=30s"]);
 }

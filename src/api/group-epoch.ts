@@ -1,5 +1,5 @@
-// The GroupEpoch object: the epochs of one group as its agents read them, a copy of what the InPlaceRestart says. It has
-// the UID of the JobSet as its name, so that no agent ever finds the object of another JobSet.
+// The GroupEpoch object: the epochs of one group as its agents read them, a copy of what the InPlaceRestart says. Its
+// name is the UID of the JobSet, so that no agent ever finds the object of another JobSet.
 import { asCount, asList, asMap, asText } from "../json/fields.ts";
 import { GROUP } from "./names.ts";
 
