@@ -5,7 +5,6 @@ import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
-import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { EventRecorder, type Occurrence } from "../../src/kube/events.ts";
 import { LeaderElection, type LeaderTiming } from "../../src/kube/leader.ts";
@@ -21,7 +20,7 @@ import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
 import { AgentEpochs } from "./agent-epochs.ts";
-import { FencedWrites } from "./fenced-writes.ts";
+import { FencedWrites, isFenced } from "./fenced-writes.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
 import { RECONCILE_REST_MS, Reconciler } from "./reconcile.ts";
@@ -120,7 +119,7 @@ export async function runController(options: ControllerOptions): Promise<Running
       }
     },
     onError: (key, error, failures) => {
-      const isConflict = error instanceof ApiError && (error.status === 409 || error.status === 404);
+      const isConflict = isFenced(error);
       metrics.reconcileFailed(isConflict ? "conflict" : "error");
       // A conflict means that a watch lags, which resolves itself.
       if (isConflict) log.debug({ group: key, err: error, failures }, "stale cache, retrying");
