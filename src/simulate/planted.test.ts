@@ -14,6 +14,7 @@ import { AGENT } from "../api/names.ts";
 import type { Pod } from "../api/pod.ts";
 import type { FaultKind } from "./faults/catalog.ts";
 import { FINAL_CODE } from "./faults/kill-containers.ts";
+import { patchGroupEpoch } from "./group-epoch-writes.ts";
 import { JobController } from "./job-controller.ts";
 import type { PolicyShape } from "./policies.ts";
 import type { JobSetShape } from "./shape.ts";
@@ -29,14 +30,17 @@ vi.mock("../../agent/decide-removed.ts", async (original) => {
 });
 
 vi.mock("../../controller/tell-agents.ts", { spy: true });
+vi.mock("./group-epoch-writes.ts", { spy: true });
 const truth = await vi.importActual<typeof import("../../controller/tell-agents.ts")>(
   "../../controller/tell-agents.ts",
 );
+const server = await vi.importActual<typeof import("./group-epoch-writes.ts")>("./group-epoch-writes.ts");
 
 afterEach(() => {
   removal.isBelieved = true;
   vi.restoreAllMocks();
   vi.mocked(epochsFor).mockImplementation(truth.epochsFor);
+  vi.mocked(patchGroupEpoch).mockImplementation(server.patchGroupEpoch);
 });
 
 /** Every group runs by then. */
@@ -275,6 +279,19 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
       });
     },
     /^agents were told deprecated 0, synced 1, held , but version \d+ says deprecated \d+, synced 2, held $/,
+  ],
+  [
+    "a controller with an older view changes what agents were told",
+    { faults: ["slow-watches", "second-leader", "kill-worker"], apart: 50 },
+    () =>
+      vi.mocked(patchGroupEpoch).mockImplementation(({ api, judge }, next) => () => {
+        const stored = api.get("groupEpoch", next.metadata.name);
+        if (stored === undefined) return "not-found";
+        judge.agentsTold(stored, next);
+        api.set("groupEpoch", next.metadata.name, next);
+        return "done";
+      }),
+    /^agents were told version \d+ after version \d+$/,
   ],
   [
     "a restart is never completed",
