@@ -6,6 +6,7 @@ import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts"
 import { type ControlPlane, startControlPlane } from "../../test/cluster/control-plane.ts";
 import { runJobSet } from "../../test/cluster/parts/jobset.ts";
 import { waitFor } from "../../test/cluster/proc.ts";
+import type { RunningProgram } from "../../test/cluster/processes.ts";
 import { UNDETERRED } from "../../test/e2e/reprise.ts";
 import {
   applyManifests,
@@ -41,6 +42,8 @@ export interface Plane {
   readonly fleet: Fleet;
   /** Every process of this side, by name. */
   pids(): Readonly<Record<string, number>>;
+  /** Starts another controller, which stands by, and returns when it is ready to lead. */
+  runController(name: string): Promise<RunningProgram>;
   stop(): Promise<void>;
 }
 
@@ -59,7 +62,7 @@ export async function startPlane(side: Side, size: Size): Promise<Plane> {
   };
   try {
     await runJobSet(controlPlane, { upstreamInPlace: side === "upstream" });
-    if (side === "reprise") await runReprise(controlPlane);
+    const runController = side === "reprise" ? await runReprise(controlPlane) : absent;
     await createNode(client);
     fleet = await startFleet(side, size, controlPlane);
     const { kubectl } = controlPlane;
@@ -69,14 +72,19 @@ export async function startPlane(side: Side, size: Size): Promise<Plane> {
     await apply(jobSets(side, size));
     await allRun(fleet, size);
     const { pids } = fleet;
-    return { side, client, fleet, pids: () => ({ ...controlPlane.pids(), ...pids }), stop };
+    return { side, client, fleet, pids: () => ({ ...controlPlane.pids(), ...pids }), runController, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function runReprise(controlPlane: ControlPlane): Promise<void> {
+function absent(): never {
+  throw new Error("this side has no controller of reprise");
+}
+
+/** Returns how to run another controller. */
+async function runReprise(controlPlane: ControlPlane): Promise<Plane["runController"]> {
   const { kubectl, folder, server: url, credentials } = controlPlane;
   const home: Home = { folder: join(folder, "reprise"), runner: controlPlane, address: "127.0.0.1" };
   const server = { url, ca: credentials.authority.cert };
@@ -84,7 +92,9 @@ async function runReprise(controlPlane: ControlPlane): Promise<void> {
   const bundle = await buildBundle(home);
   const webhook = await runWebhook(home, bundle, { agentImage: "registry.example/agent:1" }, { kubectl, server });
   await registerWebhook(kubectl, webhook);
-  await runController(home, bundle, kubectl, server, UNDETERRED);
+  const run = (name: string) => runController(home, bundle, kubectl, server, { ...UNDETERRED, name });
+  await run("reprise-controller");
+  return run;
 }
 
 async function createNode(client: KubeClient): Promise<void> {
