@@ -64,10 +64,10 @@ process.exitCode = holds ? 0 : 1;
 
 async function measureLeaders(size: Size): Promise<void> {
   const step = progress.step(`${titleOf(size)} restart while the leader changes`);
-  const times = await measureFailOver(size);
+  const failOver = await measureFailOver(size);
   step.done();
-  holds = checkGates(`fail-over, ${titleOf(size)}`, figuresOfFailOver(times)) && holds;
-  console.log(`\n${markdownOfFailOver(times)}`);
+  holds = checkGates(`fail-over, ${titleOf(size)}`, figuresOfFailOver(failOver)) && holds;
+  console.log(`\n${markdownOfFailOver(failOver)}`);
 }
 
 async function measure(size: Size, figures: Record<string, number>): Promise<Results> {
