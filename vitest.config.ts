@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 import { cacheFolder } from "./test/cluster/binaries.ts";
+import Sequencer from "./test/sequencer.ts";
 
 /** It compares the whole machine before and after a cluster, so no other cluster or control plane may run. */
 const WHOLE_MACHINE = ["test/e2e/cluster.test.ts"];
@@ -21,10 +22,11 @@ const UNIT_WORKERS = 4;
 
 // One group of projects after the other: a cluster that starts beside a timed test would slow it down.
 export default defineConfig({
-  // It survives `npm ci`, so that the files that took longest in the last run start first.
+  // Survives `npm ci`. The order of files comes from the durations that vitest records there.
   cacheDir: cacheFolder(),
   test: {
     reporters: ["default", "./test/count-reporter.ts"],
+    sequence: { sequencer: Sequencer },
     projects: [
       {
         test: {
