@@ -3,7 +3,9 @@
 // the image of the Dockerfile.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CONDITION } from "../../controller/status/conditions.ts";
+import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import { wholeSeconds } from "../../src/api/metadata.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { readDoctorFacts } from "../../src/cli/input/doctor-facts.ts";
 import { diagnose } from "../../src/doctor/doctor.ts";
@@ -128,8 +130,9 @@ it("while the certificate is renewed, every JobSet that is applied is injected",
     try {
       await renewCertificate();
       await waitFor("cert-manager has issued", 60_000, async () => (await secretVersion()) !== secretBefore);
-      // The kubelet updates a Secret volume within about a minute.
+      // The kubelet updates a Secret volume when it syncs the Pod: about once a minute, or when the Pod changes.
       await waitFor("every replica serves the new certificate", 180_000, async () => {
+        await touchWebhooks();
         const now = await serials();
         return now.length === before.length && now.every((count, index) => count > (before[index] ?? 0));
       });
@@ -163,7 +166,7 @@ async function renewCertificate(): Promise<void> {
     status: "True",
     reason: "ManuallyTriggered",
     message: "renewed by a test",
-    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+    lastTransitionTime: wholeSeconds(Date.now()),
   };
   const body = { status: { conditions: [...conditions, issuing] } };
   await client.request("PATCH", `${path}/status`, { body, contentType: MERGE_PATCH });
@@ -174,10 +177,15 @@ async function secretVersion(): Promise<string> {
   return asTextMap(data)["tls.crt"] === undefined ? "" : (asText(asMap(metadata)["resourceVersion"]) ?? "");
 }
 
+const WEBHOOKS = ["pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=webhook"] as const;
+
+async function touchWebhooks(): Promise<void> {
+  await cluster.kubectl(["annotate", ...WEBHOOKS, "--overwrite", `example.com/touched=${Date.now()}`]);
+}
+
 /** The log lines about loaded certificates, for each webhook replica. */
 async function certificateLoads(): Promise<readonly (readonly string[])[]> {
-  const selector = "app.kubernetes.io/component=webhook";
-  const names = (await cluster.kubectl(["get", "pods", "-n", SYSTEM, "-l", selector, "-o", "name"])).trim().split("\n");
+  const names = (await cluster.kubectl(["get", ...WEBHOOKS, "-o", "name"])).trim().split("\n");
   const logs = await Promise.all(names.sort().map((name) => cluster.kubectl(["logs", "-n", SYSTEM, name])));
   return logs.map((log) => log.split("\n").filter((line) => line.includes("certificate loaded")));
 }
@@ -208,9 +216,9 @@ it("reprise uninstalls with one command: JobSets keep running, no object remains
   const before = await group.running();
   const uninstalled = uninstallReprise(cluster, TAG.next);
   // The webhook serves on until the API server has dropped its connections. The next test need not wait for that.
-  await waitFor("the InPlaceRestart type is gone", 120_000, async () => {
+  await waitFor("both types are gone", 120_000, async () => {
     const types = await cluster.kubectl(["get", "crd", "-o", "name"]);
-    return !types.includes(IN_PLACE_RESTART.plural);
+    return ![GROUP_EPOCH, IN_PLACE_RESTART].some(({ plural }) => types.includes(plural));
   });
   expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
   kill(podAt(before, 0).worker);
