@@ -75,7 +75,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...e2e, name: "e2e-timed", sequence: { groupOrder: 3 }, maxWorkers: 2, include: TIMED },
+        test: { ...e2e, name: "e2e-timed", sequence: { groupOrder: 3 }, maxWorkers: 1, include: TIMED },
       },
     ],
   },
