@@ -85,6 +85,8 @@ export interface StageTally {
   readonly epochs: Map<number, number>;
   /** Live Pods without an epoch. */
   unpublished: number;
+  /** Live Pods whose address is not known yet. */
+  unaddressed: number;
   ending: number;
   running: number;
   ready: number;
@@ -227,6 +229,7 @@ export function newTally(stage: Stage): StageTally {
     occupied: 0,
     epochs: new Map(),
     unpublished: 0,
+    unaddressed: 0,
     ending: 0,
     running: 0,
     ready: 0,
