@@ -1,6 +1,7 @@
 // Runs reprise's bundle as processes beside a test's control plane or cluster.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
 import { parseAllDocuments, stringify } from "yaml";
 import { bundleCli } from "../scripts/bundle.ts";
 import type { Kubectl } from "./cluster/kubectl.ts";
@@ -97,6 +98,8 @@ export async function createNamespace(
 export interface ControllerConfig {
   readonly controller?: Readonly<Record<string, unknown>>;
   readonly stuckPods?: Readonly<Record<string, unknown>>;
+  /** The name of the program, if more than one runs. */
+  readonly name?: string;
 }
 
 /** Runs the controller with only the permissions from its manifests. */
@@ -105,13 +108,13 @@ export async function runController(
   bundle: string,
   kubectl: Kubectl,
   server: Server,
-  settings: ControllerConfig = {},
+  { name = "reprise-controller", ...settings }: ControllerConfig = {},
 ): Promise<RunningProgram> {
   const healthPort = await freePort();
-  const config = join(home.folder, "controller.yaml");
+  const config = join(home.folder, `${name}.yaml`);
   writeFileSync(config, stringify({ ...settings, controller: { ...settings.controller, healthPort } }));
   const kubeconfig = await accountKubeconfig(home, "reprise-controller", { kubectl, server });
-  const program = await home.runner.run("reprise-controller", [
+  const program = await home.runner.run(name, [
     process.execPath,
     bundle,
     "controller",
@@ -143,6 +146,13 @@ export async function accountKubeconfig(home: Home, account: string, { kubectl, 
   const kubeconfig = join(home.folder, `${account}.kubeconfig`);
   writeFileSync(kubeconfig, tokenKubeconfig(server, token.trim()), { mode: 0o600 });
   return kubeconfig;
+}
+
+/** Uses only this CA and this token. */
+export function tokenConfig(server: Server, token: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromString(tokenKubeconfig(server, token));
+  return config;
 }
 
 function tokenKubeconfig({ url, ca }: Server, token: string): string {
@@ -177,5 +187,6 @@ export async function applyManifests(kubectl: Kubectl): Promise<void> {
   for (const batch of [manifests.filter(isFirst), manifests.filter((one) => !isFirst(one))]) {
     await kubectl(["apply", "--server-side", "-f", "-"], { input: batch.map((one) => stringify(one)).join("---\n") });
   }
-  await kubectl(["wait", "crd/inplacerestarts.reprise.dev", "--for=condition=Established", "--timeout=30s"]);
+  const crds = ["groupepochs", "inplacerestarts"].map((plural) => `crd/${plural}.reprise.dev`);
+  await kubectl(["wait", ...crds, "--for=condition=Established", "--timeout=30s"]);
 }

@@ -85,6 +85,8 @@ export interface StageTally {
   readonly epochs: Map<number, number>;
   /** Live Pods without an epoch. */
   unpublished: number;
+  /** Live Pods whose address is not known yet. */
+  unaddressed: number;
   ending: number;
   running: number;
   ready: number;
@@ -168,6 +170,8 @@ export interface Group {
   object: InPlaceRestart | undefined;
   /** When the object last changed, in milliseconds since 1970. */
   objectChangedAt: number;
+  /** When last nothing but its summary changed, in milliseconds since 1970. */
+  summaryChangedAt: number;
   /** Number of events so far. */
   tick: number;
   /** The event that showed the last sync. Runs known by then may belong to earlier epochs: their end proves nothing. */
@@ -207,6 +211,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     reported: new Map(),
     object: undefined,
     objectChangedAt: 0,
+    summaryChangedAt: 0,
     tick: 0,
     baseline: 0,
     deprecationSeenAt: 0,
@@ -224,6 +229,7 @@ export function newTally(stage: Stage): StageTally {
     occupied: 0,
     epochs: new Map(),
     unpublished: 0,
+    unaddressed: 0,
     ending: 0,
     running: 0,
     ready: 0,

@@ -4,9 +4,10 @@
 
 import { IN_PLACE_RESTART, type InPlaceRestart, type InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { type Identity, readIdentity } from "../../src/api/metadata.ts";
+import { type Identity, readIdentity, wholeSeconds } from "../../src/api/metadata.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { JsonObject } from "../../src/json/types.ts";
+import { ApiError } from "../../src/kube/api-error.ts";
 import { JSON_PATCH, MERGE_PATCH } from "../../src/kube/client.ts";
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 
@@ -73,7 +74,7 @@ export class FencedWrites {
   async failJobSet(jobSet: JobSet, { reason, message, at }: JobSetFailure, signal: AbortSignal): Promise<void> {
     const { namespace, name, resourceVersion, conditions } = jobSet;
     // Kubernetes stores condition times in whole seconds.
-    const lastTransitionTime = at.toISOString().replace(/\.\d+Z$/, "Z");
+    const lastTransitionTime = wholeSeconds(at.getTime());
     const failed = { type: "Failed", status: "True", reason, message, lastTransitionTime };
     // Append instead of replacing the list: other conditions may have fields that are unknown here.
     const body = [
@@ -100,6 +101,14 @@ export class FencedWrites {
     const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
     await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal });
   }
+}
+
+/**
+ * Whether the API server refused a write because the object is gone or has changed. Where it does not serve the type at
+ * all, it answers 404 without a reason, and only an operator can change that.
+ */
+export function isFenced(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 409 || (error.status === 404 && error.reason === "NotFound"));
 }
 
 type Named = Pick<Identity, "name" | "uid">;

@@ -1,11 +1,12 @@
 // The Pod that a group waits for because it does not terminate (KEP-3939: the Job creates the replacement only
 // afterwards). Reported at once on an unreachable node, otherwise when the grace period is over and the kubelet had
 // time to report. Pure.
+import { wholeSeconds } from "../../src/api/metadata.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { endOfGrace, OVERDUE_MS } from "../group/grace.ts";
 import type { Group, Member } from "../group/group.ts";
 import { judgeStuckPod } from "../stuck-pods/decide.ts";
-import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
+import { explainVerdict } from "../stuck-pods/explain.ts";
 
 interface AwaitedTermination {
   readonly reason: "NodeUnreachable" | "GracePeriodOver";
@@ -21,7 +22,8 @@ export function awaitedTermination(group: Group, now: number): AwaitedTerminatio
   const unreachable = surroundings.unreachable.get(first.node ?? "");
   const since = unreachable?.since === undefined ? "" : ` since ${unreachable.since}`;
   const where = `on node ${first.node ?? "none"}${unreachable === undefined ? "" : `, which is unreachable${since}`}`;
-  const more = awaited.size === 1 ? "" : `; ${awaited.size - 1} more like it`;
+  // Without their number, which changes with every Pod.
+  const more = awaited.size === 1 ? "" : "; so do other Pods";
   const wait = `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}`;
   const outlook = explainVerdict(judgeStuckPod(first, surroundings, now), first);
   return {

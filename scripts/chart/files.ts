@@ -80,6 +80,7 @@ const DASHBOARD_ENABLED = ".Values.dashboard.enabled";
 
 /** By the path under manifests/. */
 const SOURCES: Readonly<Record<string, Source>> = {
+  "crd/reprise.dev_groupepochs.yaml": { condition: ".Values.crds.install" },
   "crd/reprise.dev_inplacerestarts.yaml": { condition: ".Values.crds.install" },
   "default/viewer.yaml": {},
   "default/networkpolicy.yaml": {

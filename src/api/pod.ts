@@ -69,6 +69,8 @@ export interface Pod extends Identity {
   readonly reason: string;
   readonly deletion?: { readonly timestamp: string; readonly graceSeconds: number };
   readonly node?: string;
+  /** Whether it has a node, and its kubelet has not reported its address. No DNS name leads to it yet. */
+  readonly awaitsAddress: boolean;
   readonly conditions: readonly Condition[];
   readonly containers: readonly ContainerStatus[];
 }
@@ -80,6 +82,7 @@ export const NEW_POD = {
   epoch: { kind: "absent" },
   phase: "Pending",
   reason: "",
+  awaitsAddress: false,
   conditions: [],
   containers: [],
 } as const satisfies Partial<Pod>;
@@ -92,7 +95,7 @@ export function readPod(raw: unknown): Pod {
   const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
   const completionIndex = asIndex(labels[COMPLETION_INDEX_LABEL]);
   const deletion = readDeletion(raw);
-  const node = asText(spec["nodeName"]);
+  const node = asText(spec["nodeName"]) ?? "";
   const shmLeftoverBytes = readBytes(readAnnotations(raw)[SHM_LEFTOVER_ANNOTATION]);
   return {
     ...readIdentity(raw),
@@ -109,7 +112,8 @@ export function readPod(raw: unknown): Pod {
     phase: readPhase(status["phase"]),
     reason: asText(status["reason"]) ?? "",
     ...(deletion === undefined ? {} : { deletion }),
-    ...(node === undefined || node === "" ? {} : { node }),
+    ...(node === "" ? {} : { node }),
+    awaitsAddress: node !== "" && (asText(status["podIP"]) ?? "") === "",
     conditions: readConditions(status["conditions"]).filter(({ type }) => KEPT_CONDITIONS.has(type)),
     containers: [
       ...asList(status["initContainerStatuses"]).map((item) => readContainer(item, true)),
