@@ -64,10 +64,11 @@ export function animatedSvg({ versions, reached }: Recording, { columns, rows, t
     `<title>${escaped(title)}</title>`,
     `<style>\n${style}\n</style>`,
     `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
-    // A view of its own, because what has scrolled away must not be seen.
-    `<svg y="${MARGIN}" width="${width}" height="${rows * CELL.height}"><g id="page">`,
+    // What has scrolled away must not be seen.
+    `<clipPath id="screen"><rect width="${width}" height="${rows * CELL.height}"/></clipPath>`,
+    `<g transform="translate(0 ${MARGIN})" clip-path="url(#screen)"><g id="page">`,
     ...texts,
-    "</g></svg>",
+    "</g></g>",
     "</svg>\n",
   ].join("\n");
 }
