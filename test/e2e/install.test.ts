@@ -45,6 +45,11 @@ const CANNOT_RUN: Readonly<Record<string, string>> = {
   "npm run build:image -- --tag registry.example/reprise:0.1.0": "the same",
   "npm run build:image -- --tag registry.example/reprise:0.1.0 --arch amd64 --arch arm64":
     "the same; test/e2e/image.test.ts builds both architectures",
+  "kubectl apply -n training -k examples/pytorch":
+    "needs an image with PyTorch, which test/ecosystem/training.test.ts builds; it runs the example and kills a rank",
+  'kubectl exec -n training $(kubectl get pods -n training -o name | head -n 1) -c trainer -- sh -c "kill 1"':
+    "the same",
+  "kubectl logs -n training -l jobset.sigs.k8s.io/jobset-name=pytorch -c trainer -f": "the same",
   "reprise completion fish | source": "needs fish; src/cli/commands/completion.test.ts reads its script",
 };
 
