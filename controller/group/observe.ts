@@ -26,7 +26,7 @@ import {
   runsOf,
   unknownJobState,
 } from "./membership.ts";
-import { findFailure, type PodFailure } from "./pod-failure.ts";
+import { findFailure, type PodFailure, placeOf } from "./pod-failure.ts";
 import { enterSlots, isInside, isSameInTally, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 import { differInSummaryOnly } from "./summary-change.ts";
@@ -190,7 +190,7 @@ function noteVanished(group: Group, member: Member, now: number): void {
     if (member.savesUntil !== undefined) keepLoss(group, pod.uid, { ...known, at: now });
     return;
   }
-  const cause = { reason: "PodDeleted", pod: pod.name } as const;
+  const cause = { reason: "PodDeleted", ...placeOf(pod) } as const;
   noteLoss(group, member, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
@@ -251,7 +251,7 @@ function findRestart({ object, baseline }: Group, member: Member, before: Member
   if (status === undefined || !epochRuns(status) || epochOf(member) !== status.syncedEpoch) return undefined;
   const containerID = before === undefined ? undefined : restartedRun(member, before, baseline);
   if (containerID === undefined) return undefined;
-  const cause = { reason: "PodRestarted", pod: member.pod.name } as const;
+  const cause = { reason: "PodRestarted", ...placeOf(member.pod) } as const;
   return { cause, counted: true, requestedAction: "restart", containerID };
 }
 

@@ -39,7 +39,7 @@ export function summarize(group: Group, jobSet: JobSet, status: Status, now: num
   ];
   const conditions = updates.reduce((known, update) => withCondition(known, update, now), status.conditions);
   const summary = { ...status, phase, ready: formatReady(readyCount(group)), conditions };
-  return { ...summary, availability: account(group, jobSet, summary, now) };
+  return { ...summary, availability: account(jobSet, summary, now) };
 }
 
 /** Pods that are ready or have succeeded, out of those the group has when it is complete. */

@@ -45,6 +45,8 @@ export interface RestartCause {
   readonly reason: RestartReason;
   /** The Pod to blame. Until the restart is judged, the Pod whose failure was seen first. */
   readonly pod?: string;
+  /** Where that Pod ran: it may be gone when the restart is judged. */
+  readonly node?: string;
   readonly container?: string;
   readonly exitCode?: number;
   /** The last words of the container, as plain text. */
@@ -243,6 +245,7 @@ function readRecord(value: unknown): RestartRecord[] {
 function readCause(reason: RestartReason, value: unknown): RestartCause {
   const cause = asMap(value);
   const pod = asText(cause["pod"]);
+  const node = asText(cause["node"]);
   const container = asText(cause["container"]);
   const exitCode = asInteger(cause["exitCode"]);
   const message = asText(cause["message"]);
@@ -251,6 +254,7 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
   return {
     reason,
     ...(pod === undefined ? {} : { pod }),
+    ...(node === undefined ? {} : { node }),
     ...(container === undefined ? {} : { container }),
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === undefined ? {} : { message }),

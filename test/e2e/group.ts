@@ -92,15 +92,25 @@ export class TrainingGroup {
     this.#size = Object.values(shape.stages).reduce((sum, pods) => sum + pods, 0);
   }
 
+  /** Of a plain JobSet that somebody else creates from `manifest`. */
+  static of(home: Home, name: string, shape: GroupShape): TrainingGroup {
+    return new TrainingGroup(home, name, shape);
+  }
+
   /** Creates a plain JobSet. */
   static async start(home: Home, name: string, shape: GroupShape): Promise<TrainingGroup> {
-    const group = new TrainingGroup(home, name, shape);
+    const group = TrainingGroup.of(home, name, shape);
     await group.create();
     return group;
   }
 
+  /** The plain JobSet. */
+  get manifest(): object {
+    return jobSetOf(this.name, this.#shape);
+  }
+
   async create(): Promise<void> {
-    await this.#home.client.request("POST", this.#jobSets, { body: jobSetOf(this.name, this.#shape) });
+    await this.#home.client.request("POST", this.#jobSets, { body: this.manifest });
   }
 
   /** Applies the plain JobSet with these annotations, as a GitOps tool does. */
