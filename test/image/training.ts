@@ -51,7 +51,7 @@ const LEFT_OUT = [
   "var/lib/dpkg/*",
   "usr/include/*",
   "usr/lib/libtorch-test/*",
-  `${PACKAGES_FOLDER}/torch/bin/*`,
+  `${PACKAGES_FOLDER}/torch/bin/*[tT]est*`,
   `${PACKAGES_FOLDER}/torch/include/*`,
   "usr/lib/*/dri/*",
   "usr/lib/*/libLLVM*",
