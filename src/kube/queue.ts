@@ -19,8 +19,11 @@ export interface WorkQueueOptions {
   readonly random?: () => number;
 }
 
-/** Enough to hide the API server's latency; decisions take microseconds. */
-const CONCURRENCY = 8;
+/**
+ * Decisions take microseconds, and the rest of the time is the API server's. When a hundred groups fail together, it may
+ * take most of a second for each write.
+ */
+const CONCURRENCY = 32;
 
 /** The next watch event resolves a conflict within milliseconds; a lasting failure costs two calls a minute. */
 const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 30_000 };

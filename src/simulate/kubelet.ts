@@ -122,9 +122,14 @@ export class PodOnNode {
     if (this.#agent === undefined) return;
     this.#world.tell(this.#name, "agent is killed");
     this.#fail();
-    const reached = this.#world.api.get("pod", this.#uid)?.epoch;
+    const { api } = this.#world;
+    const reached = api.get("pod", this.#uid)?.epoch;
     if (reached?.kind === "present") this.#failIn(reached.epoch);
-    if (this.#lifted !== undefined) this.#noteFailure(this.#lifted);
+    // The epoch may run before the agent has heard of it.
+    const synced = api.get("object", this.#jobSet.name)?.status?.syncedEpoch;
+    const runs = reached?.kind === "present" && reached.epoch === synced ? synced : undefined;
+    const epoch = this.#lifted ?? runs;
+    if (epoch !== undefined) this.#noteFailure(epoch);
     this.#endAgent(137);
     this.#atRelist(() => this.#restartAll());
   }

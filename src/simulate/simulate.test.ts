@@ -53,6 +53,10 @@ describe("the protocol", () => {
     for (const seed of SEEDS) expect({ seed, ...strike(seed, kind) }).toMatchObject(expected);
   });
 
+  it("counts an agent that dies after the sync, before it has heard of it, as the first failure of the epoch", () => {
+    expectGood(111_829, playSeed(111_829));
+  });
+
   it("does not count a suspension", () => {
     for (const seed of SEEDS) expect(strike(seed, "suspend").restarts).toBe(0);
   });
