@@ -11,7 +11,7 @@ import type { RestartRecord, RestartSteps } from "../../api/in-place-restart.ts"
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
 import { type CrashReport, crashReport } from "./crash-report.ts";
-import type { GroupReading, NodeState } from "./group-reading.ts";
+import type { GroupReading, NodeState, WorkerProgress } from "./group-reading.ts";
 import { missingPods } from "./missing-pods.ts";
 
 export interface GroupReport {
@@ -27,6 +27,7 @@ export interface GroupReport {
   readonly missing?: string;
   readonly waitingFor: readonly AwaitedPod[];
   readonly sharedMemory: readonly LeftoverReport[];
+  readonly progress: readonly WorkerProgress[];
   readonly history: readonly RestartReport[];
   readonly conditions: readonly Condition[];
 }
@@ -63,7 +64,7 @@ export const STEPS = ["deprecated", "allRestarted", "synced", "allRunning"] as c
 type Step = (typeof STEPS)[number] & keyof RestartSteps;
 
 export function reportGroup(reading: GroupReading): GroupReport {
-  const { object, jobSet, pods = [], nodes = new Map() } = reading;
+  const { object, jobSet, pods = [], nodes = new Map(), progress = [] } = reading;
   const { namespace, name, status } = object;
   const missing = missingPods(reading);
   const inPlace = status?.restarts ?? 0;
@@ -84,6 +85,7 @@ export function reportGroup(reading: GroupReading): GroupReport {
       const mebibytes = largeLeftovers(pod);
       return mebibytes === undefined ? [] : [{ pod: pod.name, text: describeLeftovers(mebibytes) }];
     }),
+    progress,
     history: (status?.history ?? []).map((record) => restartReport(record, pods)),
     conditions: status?.conditions ?? [],
   };
