@@ -36,6 +36,8 @@ export const RESTART_REASONS = [
   "Disruption",
   /** The InPlaceRestart object was lost while the group ran. */
   "StateLost",
+  /** No worker made progress. */
+  "Hung",
   /** An annotation of the JobSet asked for a restart. */
   "Requested",
 ] as const;
@@ -55,6 +57,11 @@ export interface RestartCause {
   readonly candidates?: readonly string[];
   /** The request that was carried out, as the user wrote it. */
   readonly request?: string;
+  /** When the worker to blame made its last progress, and its last step. Only of a hang. */
+  readonly since?: string;
+  readonly step?: number;
+  /** Its rank, if NCCL was asked. */
+  readonly rank?: number;
 }
 
 /** Candidates that a cause names. */
@@ -109,6 +116,8 @@ export interface RestartRecord extends RestartSteps {
   readonly backoffUntil?: string;
   /** The epoch that ended. */
   readonly fromEpoch: number;
+  /** The last step of the epoch that ended, if a worker reported steps. */
+  readonly step?: number;
   /** The epoch that started after the restart; absent while the restart is open. */
   readonly toEpoch?: number;
   /** Whether the restart counts towards the budget. */
@@ -225,6 +234,7 @@ function readRecord(value: unknown): RestartRecord[] {
   const targets = readTexts(record["targets"]);
   const streak = readStreak(record["streak"]);
   const backoffUntil = asText(record["backoffUntil"]);
+  const step = asCount(record["step"]);
   return [
     {
       cause: readCause(reason, record["cause"]),
@@ -235,6 +245,7 @@ function readRecord(value: unknown): RestartRecord[] {
       ...(streak === undefined ? {} : { streak }),
       ...(backoffUntil === undefined ? {} : { backoffUntil }),
       fromEpoch,
+      ...(step === undefined ? {} : { step }),
       ...(toEpoch === undefined ? {} : { toEpoch }),
       counted: record["counted"] === true,
       ...readSteps(record),
@@ -251,6 +262,9 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
   const message = asText(cause["message"]);
   const candidates = readTexts(cause["candidates"]);
   const request = asText(cause["request"]);
+  const since = asText(cause["since"]);
+  const step = asCount(cause["step"]);
+  const rank = asCount(cause["rank"]);
   return {
     reason,
     ...(pod === undefined ? {} : { pod }),
@@ -260,6 +274,9 @@ function readCause(reason: RestartReason, value: unknown): RestartCause {
     ...(message === undefined ? {} : { message }),
     ...(candidates.length === 0 ? {} : { candidates }),
     ...(request === undefined ? {} : { request }),
+    ...(since === undefined ? {} : { since }),
+    ...(step === undefined ? {} : { step }),
+    ...(rank === undefined ? {} : { rank }),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
-import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { AGENT, HANG_ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
 import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
@@ -54,6 +54,8 @@ export interface PodState {
   /** NaN without one. */
   readonly epoch: number;
   readonly attempt: number;
+  /** What its agent reports about the progress of its worker. Empty without a report. */
+  readonly hang: string;
   readonly worker: Container;
   readonly agent: Container;
   /** All containers, by name. */
@@ -308,6 +310,7 @@ function podState(raw: unknown): PodState {
     terminating: pod.deletion !== undefined,
     epoch: Number(asText(annotations[JOBSET.epochAnnotation]) ?? Number.NaN),
     attempt: Number(asText(annotations[JOBSET.inPlaceRestartAttemptAnnotation]) ?? Number.NaN),
+    hang: asText(annotations[HANG_ANNOTATION]) ?? "",
     worker: container(pod, WORKER),
     agent: container(pod, AGENT.container),
     containers: Object.fromEntries(pod.containers.map(({ name }) => [name, container(pod, name)])),

@@ -344,7 +344,7 @@ describe("the agent and the API server", () => {
         return group.watch(from, random);
       },
       publish: (epoch) => group.publish(epoch),
-      lift: barrier.resolve,
+      lift: () => barrier.resolve(),
       restart: () => {
         throw new Error("not expected to restart");
       },
@@ -420,7 +420,7 @@ describe("the agent and the API server", () => {
     const effects: Effects = {
       watch: (resourceVersion, random) => group.watch(resourceVersion, random),
       publish: (epoch) => group.publish(epoch),
-      lift: barrier.resolve,
+      lift: () => barrier.resolve(),
       restart: () => {
         throw new Error("not expected to restart");
       },

@@ -4,7 +4,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { readAnnotations } from "../../src/api/metadata.ts";
-import { JOBSET, LABEL, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
+import { HANG_ANNOTATION, JOBSET, LABEL, LAST_STEP_ANNOTATION, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { asList, asMap } from "../../src/json/fields.ts";
 import { ApiError } from "../../src/kube/api-error.ts";
 import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from "../../src/kube/client.ts";
@@ -13,6 +13,8 @@ import { tokenConfig } from "../reprise-programs.ts";
 
 const EPOCH = JOBSET.epochAnnotation;
 const LEFTOVER = SHM_LEFTOVER_ANNOTATION;
+const HANG = HANG_ANNOTATION;
+const LAST_STEP = LAST_STEP_ANNOTATION;
 const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
 const NAMESPACE = "team";
 /** With either binding, because their order is not defined. */
@@ -219,6 +221,18 @@ describe("the agent's role, with the token of a Pod", () => {
     expect((await annotationsOf(pod))[EPOCH]).toBe("1");
   });
 
+  it("lets the agent report about the progress of its worker, and take it back", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1", [HANG]: null, [LAST_STEP]: "41" });
+    for (const report of ["1/0/1767225600000", "1/1/1767225600000/42", "1/1/1767225600000/42/3"]) {
+      await annotate(agent, pod, { [HANG]: report });
+      expect(await annotationsOf(pod)).toMatchObject({ [HANG]: report, [LAST_STEP]: "41" });
+    }
+    await annotate(agent, pod, { [HANG]: null });
+    await annotate(agent, pod, { [EPOCH]: "2", [HANG]: null, [LAST_STEP]: null });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2" });
+  });
+
   it("lets an agent of JobSet's own protocol write its attempt", async () => {
     const { pod, agent } = await member("reader");
     await annotate(agent, pod, { [ATTEMPT]: "0" });
@@ -239,6 +253,12 @@ describe("the agent's role, with the token of a Pod", () => {
     ["a leftover that is no number", { [LEFTOVER]: "1 MiB" }, "whole number of bytes"],
     ["an empty leftover", { [LEFTOVER]: "" }, "whole number of bytes"],
     ["a leftover of ten thousand digits", { [LEFTOVER]: "9".repeat(10_000) }, "whole number of bytes"],
+    ["a report in words", { [HANG]: "1/stopped/1767225600000" }, "three to five whole numbers"],
+    ["a report of one number", { [HANG]: "1" }, "three to five whole numbers"],
+    ["a report of six numbers", { [HANG]: "1/1/1/1/1/1" }, "three to five whole numbers"],
+    ["a report of ten thousand digits", { [HANG]: `1/1/${"9".repeat(10_000)}` }, "three to five whole numbers"],
+    ["an empty report", { [HANG]: "" }, "three to five whole numbers"],
+    ["a last step that is no number", { [LAST_STEP]: "step 4" }, "last-step is a whole number"],
     ["another annotation", { other: "1" }, "not for other annotations"],
     ["another annotation beside the epoch", { [EPOCH]: "4", other: "1" }, "not for other annotations"],
     ["a changed annotation", { kept: "changed" }, "not for other annotations"],

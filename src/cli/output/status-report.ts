@@ -18,7 +18,7 @@ import type { InPlaceRestartStatus, RestartRecord, RestartSteps } from "../../ap
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
 import { type CrashReport, crashReport } from "./crash-report.ts";
-import type { GroupReading, NodeState } from "./group-reading.ts";
+import type { GroupReading, NodeState, WorkerProgress } from "./group-reading.ts";
 import { missingPods } from "./missing-pods.ts";
 
 export interface GroupReport {
@@ -36,6 +36,7 @@ export interface GroupReport {
   readonly missing?: string;
   readonly waitingFor: readonly AwaitedPod[];
   readonly sharedMemory: readonly LeftoverReport[];
+  readonly progress: readonly WorkerProgress[];
   readonly history: readonly RestartReport[];
   readonly conditions: readonly Condition[];
 }
@@ -81,7 +82,7 @@ type Step = (typeof STEPS)[number] & keyof RestartSteps;
 
 /** `now` in milliseconds since 1970, here and below. */
 export function reportGroup(reading: GroupReading, now: number): GroupReport {
-  const { object, jobSet, pods = [], nodes = new Map() } = reading;
+  const { object, jobSet, pods = [], nodes = new Map(), progress = [] } = reading;
   const { namespace, name, status } = object;
   const missing = missingPods(reading);
   const availability = status === undefined ? undefined : availabilityReport(status, now);
@@ -104,6 +105,7 @@ export function reportGroup(reading: GroupReading, now: number): GroupReport {
       const mebibytes = largeLeftovers(pod);
       return mebibytes === undefined ? [] : [{ pod: pod.name, text: describeLeftovers(mebibytes) }];
     }),
+    progress,
     history: (status?.history ?? []).map((record) => restartReport(record, pods)),
     conditions: status?.conditions ?? [],
   };

@@ -91,6 +91,12 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...awaited.remedies.map((remedy) => `    - ${remedy}`),
   ]);
   const restarts = group.history.map((restart) => restartRow(restart, now));
+  const progress = group.progress.map(({ pod, reports, step, seconds }) => [
+    pod,
+    step === undefined ? "-" : String(step),
+    `${seconds}s`,
+    reports ? "" : "has not reported progress in this epoch",
+  ]);
   const leftovers = group.sharedMemory.map(({ pod, text }) => [pod, text]);
   const conditions = group.conditions.map(({ type, status, reason, message, lastTransitionTime = "" }) => [
     type,
@@ -106,6 +112,7 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...section("Last restarts", indented(restarts, ["EPOCHS", "SEEN", "COUNTED", ...STEP_HEADS, "CAUSE"])),
     ...section("Where the time went", timeLines(group.history)),
     ...section("Last words", group.history.flatMap(lastWords)),
+    ...section("Progress", indented(progress, ["POD", "STEP", "SINCE", ""])),
     ...section("Shared memory", indented(leftovers, ["POD", "LEFTOVERS"])),
     ...section("Conditions", indented(conditions, ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"])),
   ]);
