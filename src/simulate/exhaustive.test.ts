@@ -37,8 +37,6 @@ describe("in every order of events, two Pods keep the protocol", () => {
     [["pause"]],
     [["hang", "kill-controller"]],
     [["pause", "kill-controller"]],
-    [["hang", "kill-agent"]],
-    [["pause", "kill-worker"]],
   ])("while its workers make no progress, and a hang is part of one counted restart, with faults %j", (faults) => {
     expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
   });
