@@ -38,9 +38,10 @@ const OID = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-export function createAuthority(commonName: string): Authority {
+/** Some programs accept only an authority whose own certificate has a certain DNS name. */
+export function createAuthority(commonName: string, dnsNames: readonly string[] = []): Authority {
   const keys = generateKeys();
-  const cert = certificate({ commonName }, keys.publicKey, { name: { commonName }, keys, isAuthority: true });
+  const cert = certificate({ commonName, dnsNames }, keys.publicKey, { name: { commonName }, keys, isAuthority: true });
   return {
     cert,
     key: pem(keys.privateKey),
@@ -103,8 +104,9 @@ function extensions(request: CertificateRequest, publicKey: KeyObject, issuer: I
     extension(OID.subjectKeyIdentifier, tagged(0x04, keyIdentifier(publicKey))),
     extension(OID.authorityKeyIdentifier, sequence(tagged(0x80, keyIdentifier(issuer.keys.publicKey)))),
   ];
-  if (issuer.isAuthority) return list;
-  list.push(extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth), oid(OID.clientAuth))));
+  if (!issuer.isAuthority) {
+    list.push(extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth), oid(OID.clientAuth))));
+  }
   const names = [
     ...(request.dnsNames ?? []).map((name) => tagged(0x82, Buffer.from(name, "ascii"))),
     ...(request.ipAddresses ?? []).map((address) => tagged(0x87, Buffer.from(address.split(".").map(Number)))),
