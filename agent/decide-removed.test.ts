@@ -57,13 +57,13 @@ describe("the API server's list of resource types", () => {
   const list = (...names: string[]) => ({ kind: "APIResourceList", resources: names.map((name) => ({ name })) });
 
   it.each<[string, unknown, TypeState]>([
-    ["names the type", list("inplacerestarts", "inplacerestarts/status"), "served"],
+    ["names the type", list("groupepochs", "groupepochs/status"), "served"],
     ["names other types only", list("others"), "gone"],
-    ["names only a subresource", list("inplacerestarts/status"), "gone"],
+    ["names only a subresource", list("groupepochs/status"), "gone"],
     ["is empty", { kind: "APIResourceList" }, "gone"],
     ["is something else, such as the answer of a proxy", { kind: "Status", code: 200 }, "unknown"],
     ["is no object", "ok", "unknown"],
   ])("%s", (_what, answer, state) => {
-    expect(typeStateIn(answer, "inplacerestarts")).toBe(state);
+    expect(typeStateIn(answer, "groupepochs")).toBe(state);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AgentState, advance, decide, type GroupView, newAgent, viewInPlaceRestart } from "./decide.ts";
+import { type AgentState, advance, decide, type GroupView, newAgent, viewGroupEpoch } from "./decide.ts";
 
 const identity = { jobSetUid: "uid-1", replicatedJob: "workers" };
 const fresh = newAgent(identity);
@@ -152,25 +152,23 @@ describe("the life of an agent", () => {
   });
 });
 
-describe("the InPlaceRestart as an agent sees it", () => {
-  const object = (status?: object, jobSetUID = "uid-1") => ({ metadata: {}, spec: { jobSetUID }, status });
+describe("the GroupEpoch as an agent sees it", () => {
+  const object = (spec?: object) => ({ metadata: {}, spec });
 
   it("is a group with its epochs", () => {
-    const status = { deprecatedEpoch: 1, syncedEpoch: 2, heldStages: ["evaluators"], phase: "Running" };
-    expect(viewInPlaceRestart(object(status), identity)).toEqual(group(1, 2, ["evaluators"]));
-    expect(viewInPlaceRestart(object({ deprecatedEpoch: 0, syncedEpoch: 0 }), identity)).toEqual(group(0, 0));
+    const spec = { version: 7, deprecatedEpoch: 1, syncedEpoch: 2, heldStages: ["evaluators"] };
+    expect(viewGroupEpoch(object(spec))).toEqual(group(1, 2, ["evaluators"]));
+    expect(viewGroupEpoch(object({ version: 7, deprecatedEpoch: 0, syncedEpoch: 0 }))).toEqual(group(0, 0));
   });
 
   it.each<[string, unknown, GroupView["kind"]]>([
     ["there is none", undefined, "absent"],
-    ["it belongs to another JobSet", object({ deprecatedEpoch: 9, syncedEpoch: 9 }, "uid-2"), "foreign"],
-    ["it has no spec", { status: { deprecatedEpoch: 9, syncedEpoch: 9 } }, "foreign"],
-    ["it has no status", object(), "uninitialized"],
-    ["one epoch is missing", object({ syncedEpoch: 1 }), "uninitialized"],
-    ["an epoch is negative", object({ deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialized"],
-    ["an epoch is not an integer", object({ deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialized"],
-    ["an epoch is text", object({ deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialized"],
+    ["it has no spec", object(), "uninitialized"],
+    ["one epoch is missing", object({ version: 7, syncedEpoch: 1 }), "uninitialized"],
+    ["an epoch is negative", object({ version: 7, deprecatedEpoch: -1, syncedEpoch: 0 }), "uninitialized"],
+    ["an epoch is not an integer", object({ version: 7, deprecatedEpoch: 0, syncedEpoch: 1.5 }), "uninitialized"],
+    ["an epoch is text", object({ version: 7, deprecatedEpoch: 0, syncedEpoch: "1" }), "uninitialized"],
   ])("when %s", (_what, raw, kind) => {
-    expect(viewInPlaceRestart(raw, identity)).toEqual({ kind });
+    expect(viewGroupEpoch(raw)).toEqual({ kind });
   });
 });

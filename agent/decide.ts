@@ -5,11 +5,13 @@
 // Why the Pod's earlier annotation is no lower bound for its next epoch: every view comes from a watch that began with
 // a consistent list, so none is older than this agent process, and an agent lifts only after it saw its epoch synced.
 // So once a worker of this Pod ran in epoch E, every view of a later agent shows syncedEpoch >= E with its stage
-// released, and the next epoch is higher: no stale value lets the Pod join a running group alone. A bound would only
-// matter after the group's state was lost or the annotation was forged, and then it would hurt: a Pod that insists on
-// an epoch in which the others already run would be synced with them, and lift alone. Reading the annotation would also
-// need permission to read Pods, which workers with the same service account should not have.
-import { readInPlaceRestart } from "../src/api/in-place-restart.ts";
+// released, and the next epoch is higher: no stale value lets the Pod join a running group alone. It does not matter
+// that the GroupEpoch follows the InPlaceRestart with a delay: it never shows an older state than before, and what it
+// has not shown yet let no worker start. A bound would only matter after the group's state was lost or the annotation
+// was forged, and then it would hurt: a Pod that insists on an epoch in which the others already run would be synced
+// with them, and lift alone. Reading the annotation would also need permission to read Pods, which workers with the
+// same service account should not have.
+import { readGroupEpoch } from "../src/api/group-epoch.ts";
 
 export interface Identity {
   readonly jobSetUid: string;
@@ -111,12 +113,11 @@ export function advance(state: AgentState, done: Action): AgentState {
   }
 }
 
-/** Protocol `epoch`: `raw` is the InPlaceRestart, or undefined if there is none. */
-export function viewInPlaceRestart(raw: unknown, { jobSetUid }: Identity): GroupView {
+/** Protocol `epoch`: `raw` is the GroupEpoch with the UID of the JobSet as its name, or undefined if there is none. */
+export function viewGroupEpoch(raw: unknown): GroupView {
   if (raw === undefined) return { kind: "absent" };
-  const { jobSetUID, status } = readInPlaceRestart(raw);
-  if (jobSetUID !== jobSetUid) return { kind: "foreign" };
-  if (status === undefined) return { kind: "uninitialized" };
-  const { deprecatedEpoch, syncedEpoch, heldStages } = status;
+  const epochs = readGroupEpoch(raw);
+  if (epochs === undefined) return { kind: "uninitialized" };
+  const { deprecatedEpoch, syncedEpoch, heldStages } = epochs;
   return { kind: "group", deprecatedEpoch, syncedEpoch, heldStages };
 }

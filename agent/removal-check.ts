@@ -44,7 +44,7 @@ export class RemovalCheck {
     const before = this.#removal;
     this.#removal = afterAnswer(before, state, this.#effects.wallClock());
     if (before === undefined && this.#removal !== undefined)
-      this.#log.warn("the API server does not serve InPlaceRestart: was reprise removed?");
+      this.#log.warn("the API server does not serve GroupEpoch: was reprise removed?");
     if (this.#removal !== before) await this.#effects.save(this.#removal);
   }
 }

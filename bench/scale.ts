@@ -2,7 +2,7 @@
 // and JobSet manager, real webhook, controller and policies, and a hollow fleet: kubelets without containers and agents
 // without processes. Both sides get the same Pods, one after the other, each with a control plane of its own. `node
 // bench/scale.ts [--pods 500] [--pods 100x20] [--pictures FOLDER]`; without a size all of them, and the picture goes to
-// docs/images.
+// docs/images. With --fail-over it measures instead what a change of reprise's leader in the middle of a restart costs.
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { ensureBinaries } from "../test/cluster/binaries.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
 import { checkGates } from "./ranges.ts";
+import { figuresOfFailOver, markdownOfFailOver, measureFailOver } from "./scale/fail-over.ts";
 import { drawGrowth } from "./scale/picture.ts";
 import { type Plane, startPlane } from "./scale/plane.ts";
 import { figuresOf, markdown, print, type Results } from "./scale/report.ts";
@@ -21,10 +22,12 @@ const { values } = parseArgs({
   options: {
     pods: { type: "string", multiple: true, default: [] },
     pictures: { type: "string" },
+    "fail-over": { type: "boolean", default: false },
   },
 });
 
 const MOST_RESTARTS = 3;
+const FAIL_OVER_SIZE: Size = { groups: 1, pods: 2_000 };
 /** Where Pods are also left waiting. */
 const WAITING_PODS = 500;
 
@@ -32,8 +35,12 @@ const sizes = values.pods.length === 0 ? SIZES : values.pods.map(parseSize);
 const progress = terminalProgress();
 console.log(`load average at the start: ${load()}`);
 await ensureBinaries(["etcd", "kubernetes", "jobset"], progress);
-const all = new Map<Size, Results>();
 let holds = true;
+if (values["fail-over"]) {
+  for (const size of values.pods.length === 0 ? [FAIL_OVER_SIZE] : sizes) await measureLeaders(size);
+  process.exit(holds ? 0 : 1);
+}
+const all = new Map<Size, Results>();
 for (const size of sizes) {
   const figures: Record<string, number> = {};
   const results = await measure(size, figures);
@@ -54,6 +61,14 @@ if (sizes === SIZES) {
 console.log(`\nload average at the end: ${load()}`);
 console.log(`\nreprise / upstream = ratio:\n\n${markdown(all)}`);
 process.exitCode = holds ? 0 : 1;
+
+async function measureLeaders(size: Size): Promise<void> {
+  const step = progress.step(`${titleOf(size)} restart while the leader changes`);
+  const failOver = await measureFailOver(size);
+  step.done();
+  holds = checkGates(`fail-over, ${titleOf(size)}`, figuresOfFailOver(failOver)) && holds;
+  console.log(`\n${markdownOfFailOver(failOver)}`);
+}
 
 async function measure(size: Size, figures: Record<string, number>): Promise<Results> {
   const isWaiting = size.groups === 1 && size.pods === WAITING_PODS;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { A, B, comeBack, fail, withMaxRestarts } from "./testing/restarts.ts";
-import { DELETED, runningScene, Scene } from "./testing/scene.ts";
+import { DELETED, READY, runningScene, Scene } from "./testing/scene.ts";
 
 describe("the InPlaceRestart object", () => {
   it("is created for a JobSet that has none", () => {
@@ -53,8 +53,30 @@ describe("a controller that was restarted", () => {
   });
 });
 
-describe("the ready count", () => {
-  it("alone is written at most every 10 s, because every write wakes every agent", () => {
+describe("what only people see", () => {
+  it("is written at most every 10 s, whatever changes in it", () => {
+    const scene = runningScene();
+    const writes: number[] = [];
+    const start = scene.now;
+    // A Pod becomes ready and unready all the time. Every other time the group looks as it was written.
+    for (; scene.now < start + 60_000; scene.now += 500) {
+      const isReady = scene.now % 1_000 === 0;
+      scene.pod(A, { conditions: isReady ? [READY] : [] });
+      if (scene.step() !== undefined) writes.push(scene.now);
+    }
+    expect(writes.map((time) => (time - start) / 1_000)).toEqual([0.5, 11, 21.5, 32, 42.5, 53]);
+    expect(scene.epochs).toBe("0/1");
+  });
+
+  it("does not delay a decision, which shows it too", () => {
+    const scene = runningScene().pod(A, { conditions: [] }).settle();
+    expect(scene.status.ready).toBe("1/2");
+    scene.pod(B, { conditions: [] }).settle();
+    expect(scene.status.ready).toBe("1/2");
+    expect(fail(scene, A).settle().status).toMatchObject({ deprecatedEpoch: 1, ready: "0/2", phase: "Restarting" });
+  });
+
+  it("waits for the next decision if that is only the ready count", () => {
     const scene = new Scene({ workers: { pods: 4 } }).settle().job("workers-0");
     const slots = [0, 1, 2, 3].map((index) => `workers-0/${index}`);
     scene.at(1, ...slots).settle();
@@ -68,6 +90,6 @@ describe("the ready count", () => {
   it("is written at once when the group becomes complete, or stops being complete", () => {
     const scene = runningScene().pod(A, { conditions: [] }).settle();
     expect(scene.status.ready).toBe("1/2");
-    expect(scene.runs("a", A).settle().status.ready).toBe("2/2");
+    expect(scene.runs("a", A).later().settle().status.ready).toBe("2/2");
   });
 });

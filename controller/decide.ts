@@ -12,6 +12,7 @@ import { type InPlaceRestart, type InPlaceRestartStatus, readReady } from "../sr
 import type { JobSet } from "../src/api/jobset.ts";
 import { protocolOf } from "../src/api/protocol.ts";
 import type { RestartPolicy } from "../src/api/restart-policy.ts";
+import { isEqual } from "../src/json/equal.ts";
 import { finalFailureAwaitedUntil } from "./escalation/awaited-failure.ts";
 import { backoffEndsAt } from "./escalation/backoff.ts";
 import { proofAt } from "./group/evidence.ts";
@@ -25,7 +26,7 @@ import { reportForeignEpochs } from "./status/foreign-epochs.ts";
 import type { Notice } from "./status/notice.ts";
 import type { PodReport } from "./status/pod-report.ts";
 import { reportLeftovers } from "./status/shared-memory.ts";
-import { readyCount, summarize } from "./status/summary.ts";
+import { summarize } from "./status/summary.ts";
 
 type Status = InPlaceRestartStatus;
 
@@ -55,8 +56,8 @@ export interface Verdict {
   readonly wakeAt?: number;
 }
 
-/** Every write wakes every agent, so a change of the ready count alone is written at most this often. */
-const READY_REFRESH_MS = 10_000;
+/** What only people see is written at most this often for each group, however much changes in it. */
+const SUMMARY_REFRESH_MS = 10_000;
 
 const NOTHING: Verdict = { reports: [] };
 
@@ -106,7 +107,8 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   const reports = [...reportForeignEpochs(group, step.status), ...reportLeftovers(group)];
   const after = summarize(group, jobSet, step.status, now);
   const { notices, failure, removal } = step;
-  const refreshAt = before !== undefined && isReadyOnly(before, after) ? readyRefreshAt(group, before) : undefined;
+  const isSummary = before !== undefined && isEqual(before, step.status);
+  const refreshAt = isSummary ? summaryRefreshAt(group, before, after) : undefined;
   const isSame = before !== undefined && isEqual(withoutAccount(before), withoutAccount(after));
   const unchanged = isSame || (refreshAt !== undefined && refreshAt > now);
   const wakeAt = earliest(
@@ -117,7 +119,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
     successAwaitedUntil(group, after, now),
     finalFailureAwaitedUntil(group, after, now),
     backoffEndsAt(after),
-    unchanged ? refreshAt : undefined,
+    isSame ? undefined : refreshAt,
   );
   const common = { reports, ...(wakeAt === undefined ? {} : { wakeAt }) };
   if (removal !== undefined) return { ...common, decision: removal };
@@ -128,12 +130,18 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   return unchanged ? common : { ...common, decision: { kind: "write", status: after, notices } };
 }
 
-/** When to write a change of the ready count alone: at once if the group becomes complete, or stops being complete. */
-function readyRefreshAt(group: Group, before: Status): number {
-  const [old, current] = [readReady(before.ready), readyCount(group)];
-  const wasComplete = old !== undefined && old.ready === old.expected;
-  const isComplete = current.ready === current.expected;
-  return wasComplete === isComplete ? group.objectChangedAt + READY_REFRESH_MS : 0;
+/**
+ * When to write a change that no rule has decided. A new ready count waits longer, unless the group becomes complete or
+ * stops being complete: the next decision is likely to show it too.
+ */
+function summaryRefreshAt({ objectChangedAt, summaryChangedAt }: Group, before: Status, after: Status): number {
+  const waits = isReadyOnly(before, after) && isComplete(before) === isComplete(after);
+  return (waits ? objectChangedAt : summaryChangedAt) + SUMMARY_REFRESH_MS;
+}
+
+function isComplete({ ready }: Status): boolean {
+  const count = readReady(ready);
+  return count !== undefined && count.ready === count.expected;
 }
 
 /** The account of its time never causes a write: what it says of the present follows from the rest. */
@@ -146,14 +154,6 @@ function isReadyOnly(before: Status, after: Status): boolean {
     before.ready !== after.ready &&
     isEqual({ ...withoutAccount(before), ready: "" }, { ...withoutAccount(after), ready: "" })
   );
-}
-
-/** Compares plain JSON, in any order of fields: one of the two comes from the API server. */
-function isEqual(a: unknown, b: unknown): boolean {
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
-  const [left, right] = [Object.entries(a), Object.entries(b)];
-  const other = new Map(right);
-  return left.length === right.length && left.every(([key, value]) => other.has(key) && isEqual(value, other.get(key)));
 }
 
 /** The next of these times. A time that has passed without a decision needs no other look. */

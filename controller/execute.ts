@@ -18,7 +18,7 @@ type Kind<K extends Decision["kind"]> = Extract<Decision, { readonly kind: K }>;
  * waits for: a promise, a request to send, or nothing.
  */
 export interface Writes<Pending> {
-  /** Without a status: agents take no epoch before the next decision writes one. */
+  /** Without a status: agents are told no epoch before the next decision writes one. */
   createObject(jobSet: JobSet): Pending;
   deleteObject(object: InPlaceRestart): Pending;
   writeStatus(object: InPlaceRestart, status: Kind<"write">["status"]): Pending;

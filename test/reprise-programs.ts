@@ -97,6 +97,8 @@ export async function createNamespace(
 export interface ControllerConfig {
   readonly controller?: Readonly<Record<string, unknown>>;
   readonly stuckPods?: Readonly<Record<string, unknown>>;
+  /** The name of the program, if more than one runs. */
+  readonly name?: string;
 }
 
 /** Runs the controller with only the permissions from its manifests. */
@@ -105,13 +107,13 @@ export async function runController(
   bundle: string,
   kubectl: Kubectl,
   server: Server,
-  settings: ControllerConfig = {},
+  { name = "reprise-controller", ...settings }: ControllerConfig = {},
 ): Promise<RunningProgram> {
   const healthPort = await freePort();
-  const config = join(home.folder, "controller.yaml");
+  const config = join(home.folder, `${name}.yaml`);
   writeFileSync(config, stringify({ ...settings, controller: { ...settings.controller, healthPort } }));
   const kubeconfig = await accountKubeconfig(home, "reprise-controller", { kubectl, server });
-  const program = await home.runner.run("reprise-controller", [
+  const program = await home.runner.run(name, [
     process.execPath,
     bundle,
     "controller",
@@ -177,5 +179,6 @@ export async function applyManifests(kubectl: Kubectl): Promise<void> {
   for (const batch of [manifests.filter(isFirst), manifests.filter((one) => !isFirst(one))]) {
     await kubectl(["apply", "--server-side", "-f", "-"], { input: batch.map((one) => stringify(one)).join("---\n") });
   }
-  await kubectl(["wait", "crd/inplacerestarts.reprise.dev", "--for=condition=Established", "--timeout=30s"]);
+  const crds = ["groupepochs", "inplacerestarts"].map((plural) => `crd/${plural}.reprise.dev`);
+  await kubectl(["wait", ...crds, "--for=condition=Established", "--timeout=30s"]);
 }

@@ -1,13 +1,13 @@
-// The group's object (an InPlaceRestart or, in upstream's protocol, the JobSet) and the epoch annotation on the agent's
-// own Pod: all the requests that an agent sends.
+// The group's object (a GroupEpoch or, in upstream's protocol, the JobSet) and the epoch annotation on the agent's own
+// Pod: all the requests that an agent sends.
 
-import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
 import { JOBSET, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { epochAnnotation, type Protocol } from "../../src/api/protocol.ts";
 import { asMap, asText } from "../../src/json/fields.ts";
 import { lines } from "../../src/kube/lines.ts";
 import type { AgentConfig } from "../config.ts";
-import { type GroupView, type Identity, viewInPlaceRestart } from "../decide.ts";
+import { type GroupView, type Identity, viewGroupEpoch } from "../decide.ts";
 import { viewJobSet } from "../decide-jobset.ts";
 import { type TypeState, typeStateIn } from "../decide-removed.ts";
 import type { ApiClient, ApiRequest } from "./http-client.ts";
@@ -15,12 +15,13 @@ import { RequestError } from "./request-error.ts";
 
 interface ProtocolBinding {
   readonly resource: { readonly group: string; readonly version: string; readonly plural: string };
+  readonly name: (config: AgentConfig) => string;
   readonly view: (raw: unknown, identity: Identity) => GroupView;
 }
 
 const BINDINGS: Readonly<Record<Protocol, ProtocolBinding>> = {
-  epoch: { resource: IN_PLACE_RESTART, view: viewInPlaceRestart },
-  jobset: { resource: JOBSET, view: viewJobSet },
+  epoch: { resource: GROUP_EPOCH, name: ({ jobSetUid }) => jobSetUid, view: viewGroupEpoch },
+  jobset: { resource: JOBSET, name: ({ jobSetName }) => jobSetName, view: viewJobSet },
 };
 
 /**
@@ -84,7 +85,7 @@ export class GroupObject {
       "watch=true",
       "allowWatchBookmarks=true",
       // By name, so that RBAC can be limited to this one object.
-      `fieldSelector=${encodeURIComponent(`metadata.name=${this.#config.jobSetName}`)}`,
+      `fieldSelector=${encodeURIComponent(`metadata.name=${this.#binding.name(this.#config)}`)}`,
       `timeoutSeconds=${seconds}`,
       ...(resourceVersion === undefined
         ? ["sendInitialEvents=true", "resourceVersionMatch=NotOlderThan"]

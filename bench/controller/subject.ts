@@ -4,9 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { Groups } from "../../controller/group/groups.ts";
 import { AgentAccess } from "../../controller/shell/agent-access.ts";
+import { AgentEpochs } from "../../controller/shell/agent-epochs.ts";
 import { FencedWrites, type WritingClient } from "../../controller/shell/fenced-writes.ts";
 import { createControllerMetrics } from "../../controller/shell/metrics.ts";
 import { RECONCILE_REST_MS, Reconciler } from "../../controller/shell/reconcile.ts";
+import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
 import { type InPlaceRestart, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { JsonObject } from "../../src/json/types.ts";
@@ -54,6 +56,7 @@ export class Subject {
       groups: this.groups,
       fencedWrites: new FencedWrites(client),
       access: this.#access,
+      epochs: new AgentEpochs(client, Date.now),
       record: () => {},
       metrics: createControllerMetrics(new Registry()),
       policy: POLICY,
@@ -112,6 +115,11 @@ export class Subject {
     const [, namespace = "", plural = "", name = nameOf(body)] =
       /namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
     const key = `${namespace}/${name}`;
+    // Only agents read it.
+    if (plural === GROUP_EPOCH.plural) {
+      await sleep(LATENCY_MS.write);
+      return {};
+    }
     if (plural !== "inplacerestarts" || !isJsonObject(body)) throw new Error(`unexpected write: ${method} ${path}`);
     this.writtenAt.set(key, performance.now());
     await sleep(LATENCY_MS.write);

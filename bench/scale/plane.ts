@@ -6,6 +6,7 @@ import { connect, type KubeClient, MERGE_PATCH } from "../../src/kube/client.ts"
 import { type ControlPlane, startControlPlane } from "../../test/cluster/control-plane.ts";
 import { runJobSet } from "../../test/cluster/parts/jobset.ts";
 import { waitFor } from "../../test/cluster/proc.ts";
+import type { RunningProgram } from "../../test/cluster/processes.ts";
 import { UNDETERRED } from "../../test/e2e/reprise.ts";
 import {
   applyManifests,
@@ -41,6 +42,10 @@ export interface Plane {
   readonly fleet: Fleet;
   /** Every process of this side, by name. */
   pids(): Readonly<Record<string, number>>;
+  /** Starts another controller of reprise, which stands by, and returns when it is ready to lead. */
+  standBy(): Promise<void>;
+  /** All that were started so far, the oldest first. */
+  readonly controllers: readonly RunningProgram[];
   stop(): Promise<void>;
 }
 
@@ -59,7 +64,8 @@ export async function startPlane(side: Side, size: Size): Promise<Plane> {
   };
   try {
     await runJobSet(controlPlane, { upstreamInPlace: side === "upstream" });
-    if (side === "reprise") await runReprise(controlPlane);
+    const controllers: RunningProgram[] = [];
+    const standBy = side === "reprise" ? await runReprise(controlPlane, controllers) : absent;
     await createNode(client);
     fleet = await startFleet(side, size, controlPlane);
     const { kubectl } = controlPlane;
@@ -69,14 +75,19 @@ export async function startPlane(side: Side, size: Size): Promise<Plane> {
     await apply(jobSets(side, size));
     await allRun(fleet, size);
     const { pids } = fleet;
-    return { side, client, fleet, pids: () => ({ ...controlPlane.pids(), ...pids }), stop };
+    return { side, client, fleet, pids: () => ({ ...controlPlane.pids(), ...pids }), standBy, controllers, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function runReprise(controlPlane: ControlPlane): Promise<void> {
+function absent(): never {
+  throw new Error("this side has no controller of reprise");
+}
+
+/** Returns how to start another controller. */
+async function runReprise(controlPlane: ControlPlane, controllers: RunningProgram[]): Promise<Plane["standBy"]> {
   const { kubectl, folder, server: url, credentials } = controlPlane;
   const home: Home = { folder: join(folder, "reprise"), runner: controlPlane, address: "127.0.0.1" };
   const server = { url, ca: credentials.authority.cert };
@@ -84,7 +95,12 @@ async function runReprise(controlPlane: ControlPlane): Promise<void> {
   const bundle = await buildBundle(home);
   const webhook = await runWebhook(home, bundle, { agentImage: "registry.example/agent:1" }, { kubectl, server });
   await registerWebhook(kubectl, webhook);
-  await runController(home, bundle, kubectl, server, UNDETERRED);
+  const start = async () => {
+    const name = ["reprise-controller", ...(controllers.length === 0 ? [] : [controllers.length + 1])].join("-");
+    controllers.push(await runController(home, bundle, kubectl, server, { ...UNDETERRED, name }));
+  };
+  await start();
+  return start;
 }
 
 async function createNode(client: KubeClient): Promise<void> {

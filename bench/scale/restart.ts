@@ -8,7 +8,7 @@ import { FOLLOWED } from "./side.ts";
 import type { Size } from "./size.ts";
 
 /** A group of this machine that is not back after so long never comes back. */
-const LIMIT_MS = { least: 120_000, perPod: 60 };
+export const LIMIT_MS = { least: 120_000, perPod: 60 };
 
 /** After the last report of a kubelet, until Jobs, JobSets and what people see have followed. */
 const SETTLE_MS = 3_000;
@@ -58,7 +58,7 @@ export async function measureRestarts(plane: Plane, size: Size, most: number): P
 }
 
 /** A new API server goes on working for a while, on discovery, schemas and the Pods' first start. */
-async function untilQuiet({ pids }: Plane): Promise<void> {
+export async function untilQuiet({ pids }: Plane): Promise<void> {
   const apiServer = pids()["kube-apiserver"] ?? 0;
   const limit = Date.now() + QUIET.limitMs;
   for (let quiet = 0; quiet < QUIET.seconds && Date.now() < limit; ) {

@@ -12,4 +12,4 @@ export const SIDE_TITLES: Readonly<Record<Side, string>> = {
 export const COORDINATOR: Readonly<Record<Side, string>> = { reprise: "reprise-controller", upstream: "jobset" };
 
 /** The object that agents follow, as resource of the API server's metrics. */
-export const FOLLOWED: Readonly<Record<Side, string>> = { reprise: "inplacerestarts", upstream: "jobsets" };
+export const FOLLOWED: Readonly<Record<Side, string>> = { reprise: "groupepochs", upstream: "jobsets" };

@@ -168,6 +168,8 @@ export interface Group {
   object: InPlaceRestart | undefined;
   /** When the object last changed, in milliseconds since 1970. */
   objectChangedAt: number;
+  /** When last nothing but its summary changed, in milliseconds since 1970. */
+  summaryChangedAt: number;
   /** Number of events so far. */
   tick: number;
   /** The event that showed the last sync. Runs known by then may belong to earlier epochs: their end proves nothing. */
@@ -207,6 +209,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     reported: new Map(),
     object: undefined,
     objectChangedAt: 0,
+    summaryChangedAt: 0,
     tick: 0,
     baseline: 0,
     deprecationSeenAt: 0,

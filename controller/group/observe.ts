@@ -29,6 +29,7 @@ import {
 import { findFailure, type PodFailure } from "./pod-failure.ts";
 import { enterSlots, isInside, isSameInTally, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
+import { differInSummaryOnly } from "./summary-change.ts";
 import { terminationOf } from "./termination.ts";
 
 export function observeJobSet(group: Group, jobSet: JobSet | undefined, now: number): void {
@@ -104,7 +105,12 @@ export function observeObject(group: Group, object: InPlaceRestart | undefined, 
   group.tick += 1;
   const before = group.object;
   group.object = object;
-  if (object?.resourceVersion !== before?.resourceVersion) group.objectChangedAt = now;
+  if (object?.resourceVersion !== before?.resourceVersion) {
+    group.objectChangedAt = now;
+    const [status, earlier] = [object?.status, before?.status];
+    if (status !== undefined && earlier !== undefined && differInSummaryOnly(earlier, status))
+      group.summaryChangedAt = now;
+  }
   if (object?.status !== undefined && epochRuns(object.status)) group.watchedEpoch = object.status.syncedEpoch;
   if (object?.status?.deprecatedEpoch !== before?.status?.deprecatedEpoch) group.deprecationSeenAt = group.tick;
   const synced = object?.status?.syncedEpoch;

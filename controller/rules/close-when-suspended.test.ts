@@ -10,7 +10,12 @@ describe("close-when-suspended", () => {
       scene.pod(A, { deletion: DELETED }).pod(B, { deletion: DELETED }).settle().forgetPod(A).forgetPod(B).settle();
       expect(scene.status).toMatchObject({ phase: "Starting", restarts: 0 });
       scene.changeJobSet({ suspended: false }).job("workers-0", { suspended: false }).settle();
-      expect(comeBack(scene).status).toMatchObject({ syncedEpoch: epoch, phase: "Running", restarts: 0, history: [] });
+      expect(comeBack(scene).later().settle().status).toMatchObject({
+        syncedEpoch: epoch,
+        phase: "Running",
+        restarts: 0,
+        history: [],
+      });
     }
   });
 

@@ -23,11 +23,11 @@ describe("finish-restart", () => {
         fromEpoch: 1,
         toEpoch: 2,
         counted: true,
-        failureSeen: "2026-01-01T00:00:01.000Z",
-        deprecated: "2026-01-01T00:00:01.010Z",
-        allRestarted: "2026-01-01T00:00:02.010Z",
-        synced: "2026-01-01T00:00:02.010Z",
-        allRunning: "2026-01-01T00:00:02.910Z",
+        failureSeen: "2026-01-01T00:00:11.000Z",
+        deprecated: "2026-01-01T00:00:11.010Z",
+        allRestarted: "2026-01-01T00:00:12.010Z",
+        synced: "2026-01-01T00:00:12.010Z",
+        allRunning: "2026-01-01T00:00:12.910Z",
       },
     ]);
     expect(scene.notices.at(-1)).toMatchObject({ type: "Normal", reason: "RestartedInPlace" });

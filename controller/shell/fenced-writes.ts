@@ -7,6 +7,7 @@ import type { JobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { JsonObject } from "../../src/json/types.ts";
+import { ApiError } from "../../src/kube/api-error.ts";
 import { JSON_PATCH, MERGE_PATCH } from "../../src/kube/client.ts";
 import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 
@@ -100,6 +101,14 @@ export class FencedWrites {
     const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
     await this.#client.request("PATCH", path, { body, contentType: MERGE_PATCH, signal });
   }
+}
+
+/**
+ * Whether the API server refused a write because the object is gone or has changed. Where it does not serve the type at
+ * all, it answers 404 without a reason, and only an operator can change that.
+ */
+export function isFenced(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 409 || (error.status === 404 && error.reason === "NotFound"));
 }
 
 type Named = Pick<Identity, "name" | "uid">;

@@ -1,5 +1,6 @@
 // Reconciles one group: decides, executes the decision, and publishes Events about it. All it knows comes from the
 // watches. After a write it waits until they show the result, so that no decision is made twice on the same view.
+import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
@@ -14,6 +15,7 @@ import { PAST_DEADLINE_SECONDS } from "../rules/recreate-jobset.ts";
 import type { Notice } from "../status/notice.ts";
 import type { PodReport } from "../status/pod-report.ts";
 import type { AgentAccess } from "./agent-access.ts";
+import type { AgentEpochs } from "./agent-epochs.ts";
 import { Expectations } from "./expectations.ts";
 import { type FencedWrites, JOBSET_API } from "./fenced-writes.ts";
 import type { ControllerMetrics } from "./metrics.ts";
@@ -22,6 +24,7 @@ interface ReconcilerOptions {
   readonly groups: Groups;
   readonly fencedWrites: FencedWrites;
   readonly access: AgentAccess;
+  readonly epochs: AgentEpochs;
   readonly record: (occurrence: Occurrence) => void;
   readonly metrics: ControllerMetrics;
   readonly policy: RestartPolicy;
@@ -50,11 +53,12 @@ export class Reconciler {
    * term.
    */
   async reconcile(key: string, signal: AbortSignal): Promise<number | undefined> {
-    const { groups, access, policy, now } = this.#options;
+    const { groups, access, epochs, policy, now } = this.#options;
     const group = groups.get(key);
     if (group?.jobSet === undefined) {
       this.#expectations.forget(key);
       access.forget(key);
+      epochs.forget(key);
       return undefined;
     }
     const waitMs = this.#expectations.waitMs(key, group);
@@ -63,19 +67,30 @@ export class Reconciler {
     const at = now();
     const { decision, rule, reports, wakeAt } = decide(group, at, policy);
     this.#reportPods(group, jobSet, reports);
-    const writes = this.#writes(key, jobSet, rule, signal);
+    // Agents are told at once, and not only when the watch shows what was written.
+    const tell = async (): Promise<number | undefined> => {
+      let latest = object;
+      const writes = this.#writes(key, jobSet, rule, signal, (written) => {
+        latest = written;
+      });
+      if (decision !== undefined) await inTurn(execute(decision, { jobSet, object }, writes));
+      return epochs.ensure(key, jobSet, latest, signal);
+    };
     // Concurrently, because starting agents need both. If one fails, the other still completes.
-    const [executed, accessible] = await Promise.allSettled([
-      decision === undefined ? undefined : inTurn(execute(decision, { jobSet, object }, writes)),
-      access.ensure(key, jobSet, object, signal),
-    ]);
-    if (executed.status === "rejected") throw executed.reason;
+    const [told, accessible] = await Promise.allSettled([tell(), access.ensure(key, jobSet, object, signal)]);
+    if (told.status === "rejected") throw told.reason;
     if (accessible.status === "rejected") throw accessible.reason;
-    return earliest(wakeAt === undefined ? undefined : wakeAt - at, accessible.value);
+    return earliest(wakeAt === undefined ? undefined : wakeAt - at, told.value, accessible.value);
   }
 
   /** API requests that are fenced, and remembered until the watches show their effect. */
-  #writes(key: string, jobSet: Basis["jobSet"], rule: string | undefined, signal: AbortSignal): Writes<Promise<void>> {
+  #writes(
+    key: string,
+    jobSet: Basis["jobSet"],
+    rule: string | undefined,
+    signal: AbortSignal,
+    onStatus: (written: InPlaceRestart) => void,
+  ): Writes<Promise<void>> {
     const { fencedWrites, metrics, log, record, now } = this.#options;
     const expect = (holds: (group: Group) => boolean) => this.#expectations.expect(key, holds);
     return {
@@ -90,6 +105,7 @@ export class Reconciler {
       writeStatus: async (object, status) => {
         const { resourceVersion } = await fencedWrites.writeStatus(object, status, signal);
         metrics.written(object.status, status);
+        onStatus({ ...object, resourceVersion, status });
         expect((seen) => seen.object?.uid !== object.uid || !isOlder(seen.object.resourceVersion, resourceVersion));
       },
       failJobSet: async (failed, { reason, message }) => {

@@ -5,7 +5,6 @@ import type { Registry } from "prom-client";
 import type { Phase } from "../../src/api/in-place-restart.ts";
 import type { RestartPolicy } from "../../src/api/restart-policy.ts";
 import type { InjectionSettings } from "../../src/inject/settings.ts";
-import { ApiError } from "../../src/kube/api-error.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { EventRecorder, type Occurrence } from "../../src/kube/events.ts";
 import { LeaderElection, type LeaderTiming } from "../../src/kube/leader.ts";
@@ -20,7 +19,8 @@ import { CONDITION } from "../status/conditions.ts";
 import type { StuckPodsSettings } from "../stuck-pods/settings.ts";
 import { ObservedSurroundings } from "../stuck-pods/surroundings.ts";
 import { AgentAccess } from "./agent-access.ts";
-import { FencedWrites } from "./fenced-writes.ts";
+import { AgentEpochs } from "./agent-epochs.ts";
+import { FencedWrites, isFenced } from "./fenced-writes.ts";
 import { createControllerMetrics } from "./metrics.ts";
 import { NotInjected } from "./not-injected.ts";
 import { RECONCILE_REST_MS, Reconciler } from "./reconcile.ts";
@@ -55,8 +55,8 @@ export interface RunningController {
 /** The name in manifests/webhook. */
 const WEBHOOK_CONFIGURATION = "reprise-webhook";
 
-/** Requests time out after 65 s, and a reconcile sends at most three in a row: one that takes longer hangs. */
-const STUCK_MS = 240_000;
+/** Requests time out after 65 s, and a reconcile sends at most four in a row: one that takes longer hangs. */
+const STUCK_MS = 300_000;
 
 export async function runController(options: ControllerOptions): Promise<RunningController> {
   const { client, log, identity, leaderElection, host = "" } = options;
@@ -87,12 +87,12 @@ export async function runController(options: ControllerOptions): Promise<Running
     now,
   });
   const notInjected = new NotInjected(record);
-  const access = new AgentAccess(client, now);
   const { policy } = options;
   const reconciler = new Reconciler({
     groups,
     fencedWrites: new FencedWrites(client),
-    access,
+    access: new AgentAccess(client, now),
+    epochs: new AgentEpochs(client, now),
     record,
     metrics,
     policy,
@@ -119,7 +119,7 @@ export async function runController(options: ControllerOptions): Promise<Running
       }
     },
     onError: (key, error, failures) => {
-      const isConflict = error instanceof ApiError && (error.status === 409 || error.status === 404);
+      const isConflict = isFenced(error);
       metrics.reconcileFailed(isConflict ? "conflict" : "error");
       // A conflict means that a watch lags, which resolves itself.
       if (isConflict) log.debug({ group: key, err: error, failures }, "stale cache, retrying");

@@ -78,15 +78,15 @@ describe("a group that waits for a Pod to terminate", () => {
     expect(condition(scene.settle())).toMatchObject({ status: "True", reason: "GracePeriodOver" });
   });
 
-  it("names the Pod that is overdue longest, and how many more there are", () => {
+  it("names the Pod that is overdue longest, and says that there are more", () => {
     const scene = waiting(lost, true);
     const later = { timestamp: "2026-01-01T12:00:31Z", graceSeconds: 30 };
-    scene.pod(A, { deletion: later, node: "node-2" }).settle();
-    expect(condition(scene)?.message).toMatch(new RegExp(`^waiting for Pod ${B} .*; 1 more like it$`));
+    scene.pod(A, { deletion: later, node: "node-2" }).later().settle();
+    expect(condition(scene)?.message).toMatch(new RegExp(`^waiting for Pod ${B} .*; so do other Pods$`));
   });
 
   it("clears the condition when the Pod is gone", () => {
-    const scene = waiting(lost, true).forgetPod(B).settle();
+    const scene = waiting(lost, true).forgetPod(B).later().settle();
     expect(condition(scene)).toMatchObject({ status: "False", reason: "Terminated", message: "" });
   });
 });

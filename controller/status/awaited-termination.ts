@@ -21,7 +21,8 @@ export function awaitedTermination(group: Group, now: number): AwaitedTerminatio
   const unreachable = surroundings.unreachable.get(first.node ?? "");
   const since = unreachable?.since === undefined ? "" : ` since ${unreachable.since}`;
   const where = `on node ${first.node ?? "none"}${unreachable === undefined ? "" : `, which is unreachable${since}`}`;
-  const more = awaited.size === 1 ? "" : `; ${awaited.size - 1} more like it`;
+  // Without their number, which changes with every Pod.
+  const more = awaited.size === 1 ? "" : "; so do other Pods";
   const wait = `waiting for Pod ${first.name} to terminate: Terminating since ${terminatingSince(first)} ${where}`;
   const outlook = explainVerdict(judgeStuckPod(first, surroundings, now), first);
   return {

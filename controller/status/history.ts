@@ -38,7 +38,7 @@ function withNewest(status: Status, change: Partial<RestartRecord>): Status {
   return last === undefined ? status : { ...status, history: [...status.history.slice(0, -1), { ...last, ...change }] };
 }
 
-/** Ends the open record. Its list of replaced Pods goes: every agent receives the whole history on every change. */
+/** Ends the open record. Its list of replaced Pods goes: every write sends the whole history. */
 export function closeRecord(
   status: Status,
   { targets: _, ...record }: RestartRecord,

@@ -41,7 +41,7 @@ export const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "Ev
 export const DELETED = { timestamp: "2025-12-31T23:59:50Z", graceSeconds: 30 } as const;
 /** The grace period has just begun. */
 export const LEAVING = { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 } as const;
-const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
+export const READY = { type: "Ready", status: "True", reason: "", message: "" } as const;
 
 /** How an agent exits that was told to restart its Pod. */
 const RESTART_EXIT_CODE = 88;
@@ -138,6 +138,12 @@ export class Scene {
       ...jobSet,
     };
     observeJobSet(this.group, this.#jobSet, this.now);
+  }
+
+  /** Ten seconds pass, so that what only people see is written again. */
+  later(): this {
+    this.now += 10_000;
+    return this;
   }
 
   get status(): InPlaceRestartStatus {
@@ -364,5 +370,5 @@ export function failTwice(jobSet: Partial<JobSet>): Scene {
 export function runningScene(jobSet: Partial<JobSet> = {}, surroundings?: Surroundings): Scene {
   const scene = new Scene({ workers: { pods: 2 } }, jobSet, surroundings).settle().job("workers-0");
   scene.at(1, "workers-0/0", "workers-0/1").settle();
-  return scene.runs("a", "workers-0/0", "workers-0/1").settle();
+  return scene.runs("a", "workers-0/0", "workers-0/1").settle().later();
 }

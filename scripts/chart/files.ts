@@ -73,6 +73,7 @@ const ports =
 
 /** By the path under manifests/. */
 const SOURCES: Readonly<Record<string, Source>> = {
+  "crd/reprise.dev_groupepochs.yaml": { condition: ".Values.crds.install" },
   "crd/reprise.dev_inplacerestarts.yaml": { condition: ".Values.crds.install" },
   "default/viewer.yaml": {},
   "default/networkpolicy.yaml": {

@@ -1,14 +1,23 @@
-// Writes the field reference in docs/inplacerestart.md from the CRD.
+// Writes the field references in docs/inplacerestart.md from the CRDs.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { asList, asMap, asText, type Fields } from "../../src/json/fields.ts";
 import { markdownTable, withGenerated } from "./generated-part.ts";
 
-const CRD = "manifests/crd/reprise.dev_inplacerestarts.yaml";
+/** The plural of each kind, and what the names of its tables begin with. */
+const KINDS = [
+  { plural: "inplacerestarts", prefix: "" },
+  { plural: "groupepochs", prefix: "GroupEpoch " },
+] as const;
 
 /** The page with its tables updated. */
 export function withFields(page: string): string {
-  const [version] = asList(asMap(asMap(parse(readFileSync(CRD, "utf8")))["spec"])["versions"]).map(asMap);
+  return KINDS.reduce((text, { plural, prefix }) => withTables(text, plural, prefix), page);
+}
+
+function withTables(page: string, plural: string, prefix: string): string {
+  const crd = asMap(parse(readFileSync(`manifests/crd/reprise.dev_${plural}.yaml`, "utf8")));
+  const [version] = asList(asMap(crd["spec"])["versions"]).map(asMap);
   const schema = asMap(asMap(version?.["schema"])["openAPIV3Schema"]);
   const columns = asList(version?.["additionalPrinterColumns"]).map(asMap);
   const fields = ["spec", "status"].flatMap((part) => fieldRows(asMap(asMap(schema["properties"])[part]), part));
@@ -17,7 +26,7 @@ export function withFields(page: string): string {
     ["fields", markdownTable(["field", "type", "required", "meaning"], fields)],
     ["rules", markdownTable(["on", "rule", "message"], ruleRows(schema, ""))],
   ] as const;
-  return parts.reduce((text, [name, part]) => withGenerated(text, name, part), page);
+  return parts.reduce((text, [name, part]) => withGenerated(text, `${prefix}${name}`, part), page);
 }
 
 function columnRow({ name, jsonPath, description }: Fields): string[] {

@@ -39,6 +39,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [...BASE, "controller/group", "controller/status", "controller/escalation", "controller/rules"],
   },
   { path: "controller/execute.ts", imports: [...BASE, "controller/decide.ts"] },
+  { path: "controller/tell-agents.ts", imports: BASE },
   {
     path: "controller/shell",
     imports: [
@@ -50,6 +51,7 @@ export const LAYERS: readonly Layer[] = [
       "controller/rules",
       "controller/decide.ts",
       "controller/execute.ts",
+      "controller/tell-agents.ts",
     ],
   },
   // Reads what the controller wrote, in the controller's own words, and decides nothing.
@@ -70,6 +72,7 @@ export const LAYERS: readonly Layer[] = [
       "controller/rules",
       "controller/decide.ts",
       "controller/execute.ts",
+      "controller/tell-agents.ts",
     ],
   },
   {

@@ -19,7 +19,7 @@ const RULES: PurityRules = {
   pure: [
     "src/{json,api,config,inject,validate,policy,doctor}/**/*.ts",
     "controller/{group,status,escalation,rules,stuck-pods}/**/*.ts",
-    "controller/execute.ts",
+    "controller/{execute,tell-agents}.ts",
     "src/dashboard/view/**/*.ts",
     "src/dashboard/page/{format,grid-layout,timeline-bars}.ts",
     "{src,agent,controller}/**/decide{,-*}.ts",

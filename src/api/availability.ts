@@ -1,5 +1,5 @@
-// What a group has spent its time on, and what has interrupted it, as kept in the status of its InPlaceRestart. Every
-// agent receives the object on every change, so the lists are short.
+// What a group has spent its time on, and what has interrupted it, as kept in the status of its InPlaceRestart.
+// Every write sends the whole status, so the lists are short.
 import { asCount, asList, asMap, asText } from "../json/fields.ts";
 
 /** What a group spends its time on. */

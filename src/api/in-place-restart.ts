@@ -1,5 +1,5 @@
-// The InPlaceRestart object: the state of one group, written by the controller and read by the agents. Every agent
-// receives it on every change, so it stays small: all lists are bounded, here and in the CRD.
+// The InPlaceRestart object: the state of one group, written and read by the controller. Agents read a copy of its
+// epochs (group-epoch.ts). Every change is written whole, so it stays small: lists are bounded, here and in the CRD.
 import { asCount, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type Availability, readAvailability } from "./availability.ts";
 import { type Condition, type Identity, readConditions, readIdentity } from "./metadata.ts";

@@ -4,7 +4,7 @@ import { ANNOTATION } from "./names.ts";
 /** Characters of a request: as many as a cause has for last words. */
 const REQUEST_LIMIT = 200;
 
-/** Requests that the status remembers. Every agent receives the whole status on every change. */
+/** Requests that the status remembers. Every write sends all of it. */
 export const HANDLED_REQUESTS_LIMIT = 5;
 
 export const REQUEST_FORM = `a text of 1 to ${REQUEST_LIMIT} characters in one line`;

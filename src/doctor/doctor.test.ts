@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { asList, asMap, asText } from "../json/fields.ts";
 import { CHECKS, diagnose } from "./doctor.ts";
 import type { Facts } from "./facts.ts";
@@ -47,6 +47,15 @@ function read<T>(value: T) {
   return { kind: "read", value } as const;
 }
 
+/** The OpenAPI document of reprise, with these CRDs. */
+function served(...plurals: readonly string[]) {
+  const schemas = plurals.map((plural) => {
+    const { names, versions } = parse(readFileSync(`manifests/crd/reprise.dev_${plural}.yaml`, "utf8")).spec;
+    return [`dev.reprise.v1alpha1.${names.kind}`, versions[0].schema.openAPIV3Schema];
+  });
+  return read({ components: { schemas: Object.fromEntries(schemas) } });
+}
+
 describe("the checks", () => {
   it("of the installation do not apply before any part of it exists", () => {
     const names = new Set(CHECKS.filter(({ scope }) => scope === "installation").map(({ name }) => name));
@@ -65,7 +74,7 @@ describe("the checks", () => {
     const facts = Object.fromEntries(
       Object.entries(EMPTY).map(([key, value]) => [key, value === ABSENT ? denied : value]),
     );
-    const found = diagnose({ ...EMPTY, ...facts, repriseApi: read({}) });
+    const found = diagnose({ ...EMPTY, ...facts, repriseApi: served("groupepochs", "inplacerestarts") });
     expect(found.filter(({ grade }) => grade === "fail")).toEqual([]);
     expect(found.filter(({ message }) => message.includes("forbidden")).length).toBeGreaterThan(8);
   });
@@ -101,6 +110,14 @@ describe("single checks", () => {
     });
     const nodes = read([node("a", "linux"), node("w", "windows")]);
     expect(graded({ nodes }, "node-features")).toEqual([expect.stringMatching(/^fail: 1 of 1 .*: a \(kubelet v1\.35/)]);
+  });
+
+  it("crd names the CRD that is missing", () => {
+    const repriseApi = served("inplacerestarts");
+    expect(graded({ repriseApi }, "crd")).toEqual([
+      "ok: InPlaceRestart has every field",
+      "fail: the CRD GroupEpoch is not installed, so no group can restart",
+    ]);
   });
 
   it("leader says that the last one has left", () => {

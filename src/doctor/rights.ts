@@ -25,6 +25,7 @@ const CONTROLLER: readonly Grant[] = [
   ["", "namespaces", "list watch"],
   ["reprise.dev", "inplacerestarts", "list watch create delete"],
   ["reprise.dev", "inplacerestarts/status", "patch"],
+  ["reprise.dev", "groupepochs", "create patch"],
   ["rbac.authorization.k8s.io", "rolebindings", "create"],
   ["rbac.authorization.k8s.io", "clusterroles", "bind", AGENT_ROLES],
   ["authorization.k8s.io", "subjectaccessreviews", "create"],

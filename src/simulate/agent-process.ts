@@ -1,12 +1,11 @@
 // One process of an agent: the real decisions of agent/decide.ts, with a watch and a write that take virtual time.
-import { type Action, type AgentState, advance, decide, newAgent, viewInPlaceRestart } from "../../agent/decide.ts";
+import { type Action, type AgentState, advance, decide, newAgent, viewGroupEpoch } from "../../agent/decide.ts";
 import { afterAnswer, mayStartAlone, type Removal } from "../../agent/decide-removed.ts";
 import type { Change } from "./api-server.ts";
 import type { World } from "./world.ts";
 
 interface AgentHost {
   readonly pod: string;
-  readonly jobSetName: string;
   readonly jobSetUid: string;
   readonly replicatedJob: string;
   /** Writes the epoch to the Pod. Runs at the server. False when there is no such Pod. */
@@ -63,19 +62,20 @@ export class AgentProcess {
   #watch(): void {
     const { api } = this.#world;
     api.request(
-      () => ({ object: api.get("object", this.#host.jobSetName) }),
+      () => ({ object: api.get("groupEpoch", this.#host.jobSetUid) }),
       (answer) => {
         if (!this.#alive) return;
         if (typeof answer === "string") this.#world.after(50, 500, () => this.#alive && this.#watch());
         else {
-          this.#stopWatch = api.watch("object", (change) => this.#seen(change));
+          this.#stopWatch = api.watch("groupEpoch", (change) => this.#seen(change));
           this.#see(answer.object);
         }
       },
     );
   }
 
-  #seen(change: Change<"object">): void {
+  #seen(change: Change<"groupEpoch">): void {
+    if (change.value.metadata.name !== this.#host.jobSetUid) return;
     this.#see(change.type === "deleted" ? undefined : change.value);
   }
 
@@ -87,7 +87,7 @@ export class AgentProcess {
   /** Performs every action that the last view calls for. */
   #act(): void {
     if (this.#latest === undefined) return;
-    const seen = viewInPlaceRestart(this.#latest.object, this.#state);
+    const seen = viewGroupEpoch(this.#latest.object);
     const action = decide(this.#state, this.#isRemoved ? { kind: "removed" } : seen);
     switch (action.kind) {
       case "wait":

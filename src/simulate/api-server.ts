@@ -1,5 +1,6 @@
 // The API server of a simulation: versioned objects, requests that take time or fail, and watches that lag. Events of
 // one watch arrive in order; there is no order between watches.
+import type { GroupEpoch } from "../api/group-epoch.ts";
 import type { InPlaceRestartStatus } from "../api/in-place-restart.ts";
 import type { Job } from "../api/job.ts";
 import type { JobSet } from "../api/jobset.ts";
@@ -7,7 +8,7 @@ import type { Pod } from "../api/pod.ts";
 import type { Random } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The InPlaceRestart as stored, and as agents read it. */
+/** The InPlaceRestart as stored. */
 export interface StoredObject {
   readonly metadata: {
     readonly name: string;
@@ -19,11 +20,19 @@ export interface StoredObject {
   readonly status?: InPlaceRestartStatus;
 }
 
+/** The GroupEpoch as stored, and as agents read it. */
+export interface StoredGroupEpoch {
+  /** `name` is the UID of the JobSet, `owner` that of the InPlaceRestart. */
+  readonly metadata: { readonly name: string; readonly owner: string };
+  readonly spec: GroupEpoch;
+}
+
 export interface Kinds {
   readonly jobSet: JobSet;
   readonly job: Job;
   readonly pod: Pod;
   readonly object: StoredObject;
+  readonly groupEpoch: StoredGroupEpoch;
 }
 export type Kind = keyof Kinds;
 
@@ -51,12 +60,14 @@ export class ApiServer {
     job: new Map(),
     pod: new Map(),
     object: new Map(),
+    groupEpoch: new Map(),
   };
   readonly #watchers: { readonly [K in Kind]: Set<Watcher<K>> } = {
     jobSet: new Set(),
     job: new Set(),
     pod: new Set(),
     object: new Set(),
+    groupEpoch: new Set(),
   };
   #version = 0;
   #outageUntil = 0;

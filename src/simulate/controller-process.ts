@@ -5,9 +5,12 @@ import { execute } from "../../controller/execute.ts";
 import { Groups } from "../../controller/group/groups.ts";
 import { noteReported } from "../../controller/group/observe.ts";
 import { HEALTHY_CLUSTER } from "../../controller/stuck-pods/surroundings.ts";
-import { readInPlaceRestart } from "../api/in-place-restart.ts";
+import { afterTelling, epochsFor, nextTelling, type Told } from "../../controller/tell-agents.ts";
+import { type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
+import type { JobSet } from "../api/jobset.ts";
 import { DEFAULT_RESTART_POLICY } from "../api/restart-policy.ts";
 import { type AtServer, type ControlledCluster, simulatedWrites } from "./controller-writes.ts";
+import { createGroupEpoch, patchGroupEpoch } from "./group-epoch-writes.ts";
 import { Informer } from "./informer.ts";
 import { GROUP_KEY } from "./shape.ts";
 import type { World } from "./world.ts";
@@ -26,6 +29,7 @@ export class ControllerProcess {
   #planned = false;
   #writing = false;
   #wakeAt = Number.POSITIVE_INFINITY;
+  #told: Told | undefined;
 
   constructor(cluster: ControlledCluster, name: string) {
     const { world } = cluster;
@@ -97,35 +101,72 @@ export class ControllerProcess {
     const { jobSet, object } = group;
     const { decision, rule, reports, wakeAt } = decide(group, this.#world.clock, DEFAULT_RESTART_POLICY);
     for (const { pod, reason, text } of reports) noteReported(group, pod.uid, reason, text);
-    if (wakeAt !== undefined && wakeAt < this.#wakeAt) {
-      this.#wakeAt = wakeAt;
-      this.#world.schedule.after(wakeAt - this.#world.clock, () => {
-        this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.#due = true;
-        this.#plan();
-      });
-    }
+    if (wakeAt !== undefined) this.#wake(wakeAt);
     this.#due = decision !== undefined;
-    if (decision === undefined || jobSet === undefined) return;
+    if (jobSet === undefined) return;
+    if (decision === undefined) {
+      this.#tellAgents(jobSet, object);
+      return;
+    }
     const tell = (what: string) => this.#world.tell(this.#name, rule === undefined ? what : `${what} [${rule}]`);
-    this.#send(execute(decision, { jobSet, object }, simulatedWrites(this.#cluster, tell)));
+    let latest = object;
+    const writes = simulatedWrites(this.#cluster, tell, (written) => {
+      latest = written;
+    });
+    this.#send(execute(decision, { jobSet, object }, writes), () => this.#tellAgents(jobSet, latest));
+  }
+
+  #wake(at: number): void {
+    if (at >= this.#wakeAt) return;
+    this.#wakeAt = at;
+    this.#world.schedule.after(at - this.#world.clock, () => {
+      this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.#due = true;
+      this.#plan();
+    });
   }
 
   /** One request per write: the controller may be killed between two of them. */
-  #send(writes: Iterator<AtServer>): void {
+  #send(writes: Iterator<AtServer>, andThen: () => void): void {
     const { done, value: atServer } = writes.next();
     this.#writing = done !== true;
     if (done === true) {
+      andThen();
       this.#retry();
       return;
     }
     this.#world.api.request(atServer, (answer) => {
       if (!this.#alive) return;
-      if (answer === "done") this.#send(writes);
+      if (answer === "done") this.#send(writes, andThen);
       else {
         this.#writing = false;
         this.#retry();
       }
+    });
+  }
+
+  /** As the controller's shell does after every reconcile. */
+  #tellAgents(jobSet: JobSet, object: InPlaceRestart | undefined): void {
+    const epochs = epochsFor(jobSet, object);
+    if (object === undefined || epochs === undefined || jobSet.outcome !== "none") return;
+    const now = this.#world.clock;
+    const telling = nextTelling(object.uid, epochs, this.#told, now);
+    if (telling.kind === "rest") {
+      this.#wake(now + telling.ms);
+      return;
+    }
+    const stored = { metadata: { name: jobSet.uid, owner: object.uid }, spec: telling.epochs };
+    const answered = (answer: ReturnType<AtServer>) => {
+      if (!this.#alive) return;
+      this.#writing = false;
+      if (answer === "done") this.#told = afterTelling(object.uid, telling.epochs, this.#told, this.#world.clock);
+      this.#due = true;
+      this.#retry();
+    };
+    this.#writing = true;
+    this.#world.api.request(patchGroupEpoch(this.#world, stored), (answer) => {
+      if (answer !== "not-found") answered(answer);
+      else if (this.#alive) this.#world.api.request(createGroupEpoch(this.#world, stored), answered);
     });
   }
 

@@ -1,7 +1,9 @@
 // The writes of a simulated controller, as the API server of the simulation performs them: fenced by UID and version,
 // like the real ones.
 import type { Writes } from "../../controller/execute.ts";
+import { type InPlaceRestart, readInPlaceRestart } from "../api/in-place-restart.ts";
 import type { Refusal, StoredObject } from "./api-server.ts";
+import { deleteInPlaceRestart } from "./garbage-collector.ts";
 import type { JobController } from "./job-controller.ts";
 import type { JobSetController } from "./jobset-controller.ts";
 import type { Nodes } from "./nodes.ts";
@@ -26,10 +28,11 @@ const BY_RULE = "FailJobSetFailurePolicyAction";
 
 type Status = NonNullable<StoredObject["status"]>;
 
-/** `tell` adds a line to the timeline. */
+/** `tell` adds a line to the timeline. `onStatus` gets each InPlaceRestart as it was stored. */
 export function simulatedWrites(
   { world, nodes, jobs, jobSets, policies }: ControlledCluster,
   tell: (what: string) => void,
+  onStatus: (written: InPlaceRestart) => void,
 ): Writes<AtServer> {
   const { api, judge } = world;
   const store = (after: StoredObject): "done" => {
@@ -51,7 +54,7 @@ export function simulatedWrites(
     deleteObject: (object) => () => {
       if (api.get("object", JOB_SET)?.metadata.uid !== object.uid) return "not-found";
       tell("deletes the InPlaceRestart of an earlier JobSet");
-      api.delete("object", JOB_SET);
+      deleteInPlaceRestart(world);
       return "done";
     },
     writeStatus: (object, status) => () => {
@@ -60,7 +63,9 @@ export function simulatedWrites(
       if (stored.metadata.resourceVersion !== object.resourceVersion) return "conflict";
       tell(describe(stored.status, status));
       const resourceVersion = api.nextVersion();
-      return store({ ...stored, metadata: { ...stored.metadata, resourceVersion }, status });
+      const written = { ...stored, metadata: { ...stored.metadata, resourceVersion }, status };
+      onStatus(readInPlaceRestart(written));
+      return store(written);
     },
     failJobSet:
       (seen, { reason, message }) =>

@@ -20,6 +20,38 @@ const worker = { pod: "p", jobSetUid: "js", stage: "workers" };
 const once = { deprecatedEpoch: 1, syncedEpoch: 2, restarts: 1 };
 
 describe("the judge", () => {
+  describe("of what agents are told", () => {
+    const told = (version: number, deprecatedEpoch: number, syncedEpoch: number) => ({
+      metadata: { name: "js", owner: "ipr" },
+      spec: { version, deprecatedEpoch, syncedEpoch, heldStages: [] },
+    });
+
+    it("accepts what the InPlaceRestart said at that version", () => {
+      const each = judge();
+      each.objectWritten(undefined, stored({}));
+      each.agentsTold(undefined, told(1, 0, 1));
+      expect(each.breaches).toEqual([]);
+    });
+
+    it("reports epochs that the InPlaceRestart did not have", () => {
+      const each = judge();
+      each.objectWritten(undefined, stored({}));
+      each.agentsTold(undefined, told(1, 1, 2));
+      each.agentsTold(undefined, told(2, 0, 1));
+      expect(each.breaches).toEqual([
+        "agents were told deprecated 1, synced 2, held , but version 1 says deprecated 0, synced 1, held ",
+        "agents were told deprecated 0, synced 1, held , but version 2 says nothing",
+      ]);
+    });
+
+    it("reports a version that is older than the last one", () => {
+      const each = judge();
+      each.objectWritten(undefined, stored({}));
+      each.agentsTold(told(2, 1, 1), told(1, 0, 1));
+      expect(each.breaches).toEqual(["agents were told version 1 after version 2"]);
+    });
+  });
+
   it("reports a worker that starts before every slot reached its epoch", () => {
     const each = judge();
     each.slotReached("js", "a", 1);

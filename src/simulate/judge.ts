@@ -1,7 +1,9 @@
 // Observes a simulated run from outside, knows its true state, and records every violation of the protocol's
 // invariants.
-import type { StoredObject } from "./api-server.ts";
+import type { StoredGroupEpoch, StoredObject } from "./api-server.ts";
 import { RequestJudge } from "./request-judge.ts";
+
+type Status = NonNullable<StoredObject["status"]>;
 
 /** A worker process that is running. */
 interface RunningWorker {
@@ -36,6 +38,8 @@ export class Judge {
   #jobSetUid = "";
   /** The highest epoch published for each slot of the current JobSet, by stage; infinite once the slot succeeded. */
   readonly #reached = new Map<string, Map<string, number>>();
+  /** The epochs of each InPlaceRestart, by its UID and version. */
+  readonly #decided = new Map<string, string>();
   readonly #breaches: string[] = [];
   readonly requests = new RequestJudge((breach) => this.#breach(breach));
 
@@ -161,6 +165,8 @@ export class Judge {
   objectWritten(before: StoredObject | undefined, after: StoredObject): void {
     const [old, status] = [before?.status, after.status];
     if (status === undefined) return;
+    const { uid, resourceVersion } = after.metadata;
+    this.#decided.set(versionKey(uid, resourceVersion), epochsText(status));
     if (status.deprecatedEpoch > status.syncedEpoch) this.#breach("deprecatedEpoch is above syncedEpoch");
     // Epochs are counted from the beginning again: the object was lost, and no Pod had an epoch.
     if (old === undefined && status.syncedEpoch === 0)
@@ -178,6 +184,15 @@ export class Judge {
     if (!ends) return;
     const isRequested = this.requests.epochEnds(jobSetUID, status);
     this.#epochEnds(jobSetUID, old.syncedEpoch, isRequested || old.heldStages.length > 0);
+  }
+
+  /** A GroupEpoch shows only what its InPlaceRestart has said, and never what it said before. */
+  agentsTold(before: StoredGroupEpoch | undefined, { metadata, spec }: StoredGroupEpoch): void {
+    const decided = this.#decided.get(versionKey(metadata.owner, spec.version));
+    if (decided !== epochsText(spec))
+      this.#breach(`agents were told ${epochsText(spec)}, but version ${spec.version} says ${decided ?? "nothing"}`);
+    if (before !== undefined && spec.version < before.spec.version)
+      this.#breach(`agents were told version ${spec.version} after version ${before.spec.version}`);
   }
 
   /** Every worker of the epoch that still runs is about to be killed, with 2 s to save its work. */
@@ -205,6 +220,14 @@ export class Judge {
     this.#tell(what);
     this.#breaches.push(what);
   }
+}
+
+function versionKey(owner: string, version: string | number): string {
+  return `${owner} ${version}`;
+}
+
+function epochsText({ deprecatedEpoch, syncedEpoch, heldStages }: StoredGroupEpoch["spec"] | Status): string {
+  return `deprecated ${deprecatedEpoch}, synced ${syncedEpoch}, held ${heldStages.join(" ")}`;
 }
 
 function epochKey({ jobSetUid, epoch }: Pick<RunningWorker, "jobSetUid" | "epoch">): string {

@@ -175,7 +175,6 @@ export class PodOnNode {
     const incarnation = this.#incarnation;
     this.#agent = new AgentProcess(this.#world, {
       pod: this.#name,
-      jobSetName: this.#jobSet.name,
       jobSetUid: this.#jobSet.uid,
       replicatedJob: this.#stage,
       publish: (epoch) => {

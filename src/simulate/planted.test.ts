@@ -6,12 +6,15 @@ import { RULES } from "../../controller/rules/chain.ts";
 import type { Context, Rule, Step } from "../../controller/rules/rule.ts";
 import { failOverBudget } from "../../controller/rules/spend-budget.ts";
 import { openRecord } from "../../controller/status/history.ts";
+import { epochsFor } from "../../controller/tell-agents.ts";
+import type { GroupEpoch } from "../api/group-epoch.ts";
 import type { RestartRecord } from "../api/in-place-restart.ts";
 import type { FailureRule } from "../api/jobset.ts";
 import { AGENT } from "../api/names.ts";
 import type { Pod } from "../api/pod.ts";
 import type { FaultKind } from "./faults/catalog.ts";
 import { FINAL_CODE } from "./faults/kill-containers.ts";
+import { patchGroupEpoch } from "./group-epoch-writes.ts";
 import { JobController } from "./job-controller.ts";
 import type { PolicyShape } from "./policies.ts";
 import type { JobSetShape } from "./shape.ts";
@@ -26,14 +29,25 @@ vi.mock("../../agent/decide-removed.ts", async (original) => {
   return { ...actual, mayStartAlone };
 });
 
+vi.mock("../../controller/tell-agents.ts", { spy: true });
+vi.mock("./group-epoch-writes.ts", { spy: true });
+const truth = await vi.importActual<typeof import("../../controller/tell-agents.ts")>(
+  "../../controller/tell-agents.ts",
+);
+const server = await vi.importActual<typeof import("./group-epoch-writes.ts")>("./group-epoch-writes.ts");
+
 afterEach(() => {
   removal.isBelieved = true;
   vi.restoreAllMocks();
+  vi.mocked(epochsFor).mockImplementation(truth.epochsFor);
+  vi.mocked(patchGroupEpoch).mockImplementation(server.patchGroupEpoch);
 });
 
 /** Every group runs by then. */
 const SETTLED_MS = 20_000;
-const SEEDS = Array.from({ length: 20 }, (_, seed) => seed);
+
+/** Most plants show in every other run. */
+const RUNS = 20;
 
 interface Setting {
   readonly faults: readonly FaultKind[];
@@ -42,15 +56,17 @@ interface Setting {
   readonly maxRestarts?: number;
   readonly policies?: PolicyShape;
   readonly escalateAfter?: number;
+  /** Number of seeds, for a plant that shows in few of them. */
+  readonly runs?: number;
 }
 
 /** The breaches of runs in which the faults strike one after the other. */
 function breachesOf(setting: Setting): readonly string[] {
-  const { faults, apart = 60_000, maxRestarts = 1_000, policies, escalateAfter = 1 } = setting;
+  const { faults, apart = 60_000, maxRestarts = 1_000, policies, escalateAfter = 1, runs = RUNS } = setting;
   const stage = (name: string, parallelism: number) => ({ name, replicas: 1, parallelism, dependsOn: [] });
   const stages = [stage("driver", 1), stage("workers", 3)];
   const shape: JobSetShape = { stages, inOrder: false, maxRestarts, escalateAfter };
-  return SEEDS.flatMap((seed) => {
+  return Array.from({ length: runs }, (_, seed) => seed).flatMap((seed) => {
     const at = (index: number) => SETTLED_MS + index * apart + ((seed * 37) % 1_000);
     return simulate({
       seed,
@@ -79,6 +95,14 @@ function changeRecord(name: string, change: (record: RestartRecord, context: Con
     const record = step?.status.history.at(-1);
     if (step === undefined || record === undefined) return step;
     return { ...step, status: { ...step.status, history: step.status.history.with(-1, change(record, context)) } };
+  });
+}
+
+/** Agents are told something else than what the InPlaceRestart says. */
+function tellAgents(change: (epochs: GroupEpoch) => GroupEpoch): void {
+  vi.mocked(epochsFor).mockImplementation((jobSet, object) => {
+    const epochs = truth.epochsFor(jobSet, object);
+    return epochs === undefined ? undefined : change(epochs);
   });
 }
 
@@ -240,6 +264,39 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
         return { status: { ...status, syncedEpoch: status.syncedEpoch + 1 }, notices: [] };
       }),
     /^worker of train-\S+ started in epoch \d+ (before slot|while)/,
+  ],
+  [
+    "agents are told an epoch that is not synced yet",
+    { faults: ["kill-worker"] },
+    () => tellAgents((epochs) => ({ ...epochs, syncedEpoch: epochs.deprecatedEpoch + 1 })),
+    /^agents were told deprecated 0, synced 1, held , but version \d+ says deprecated 0, synced 0, held $/,
+  ],
+  [
+    "agents are told an epoch again that has ended",
+    { faults: ["kill-worker"] },
+    () => {
+      const first = new Map<number, GroupEpoch>();
+      tellAgents((epochs) => {
+        const earlier = first.get(1) ?? epochs;
+        if (epochs.syncedEpoch === 1) first.set(1, earlier);
+        return epochs.syncedEpoch > 1 ? { ...earlier, version: epochs.version } : epochs;
+      });
+    },
+    /^agents were told deprecated 0, synced 1, held , but version \d+ says deprecated \d+, synced 2, held $/,
+  ],
+  [
+    "a controller with an older view changes what agents were told",
+    // The old leader must learn of the end of an epoch just after the new one has told agents of the next.
+    { faults: ["slow-watches", "kill-worker", "second-leader"], apart: 800, runs: 150 },
+    () =>
+      vi.mocked(patchGroupEpoch).mockImplementation(({ api, judge }, next) => () => {
+        const stored = api.get("groupEpoch", next.metadata.name);
+        if (stored === undefined) return "not-found";
+        judge.agentsTold(stored, next);
+        api.set("groupEpoch", next.metadata.name, next);
+        return "done";
+      }),
+    /^agents were told version \d+ after version \d+$/,
   ],
   [
     "a restart is never completed",

@@ -243,7 +243,7 @@ describe("Pods at the barrier", () => {
     const metrics = await installation.kubectl(["get", "--raw", "/metrics"]);
     return metrics.split("\n").filter((line) => {
       const isPublication = line.includes('resource="pods"') && line.includes('verb="PATCH"');
-      const isRead = line.includes('resource="inplacerestarts"') && /verb="(GET|LIST|WATCH)"/.test(line);
+      const isRead = line.includes('resource="groupepochs"') && /verb="(GET|LIST|WATCH)"/.test(line);
       const isAgents = (isPublication && line.includes('subresource=""')) || isRead;
       return line.startsWith("apiserver_request_total{") && isAgents;
     });

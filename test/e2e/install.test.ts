@@ -3,6 +3,7 @@
 // the image of the Dockerfile.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CONDITION } from "../../controller/status/conditions.ts";
+import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
 import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { readDoctorFacts } from "../../src/cli/input/doctor-facts.ts";
@@ -208,9 +209,9 @@ it("reprise uninstalls with one command: JobSets keep running, no object remains
   const before = await group.running();
   const uninstalled = uninstallReprise(cluster, TAG.next);
   // The webhook serves on until the API server has dropped its connections. The next test need not wait for that.
-  await waitFor("the InPlaceRestart type is gone", 120_000, async () => {
+  await waitFor("both types are gone", 120_000, async () => {
     const types = await cluster.kubectl(["get", "crd", "-o", "name"]);
-    return !types.includes(IN_PLACE_RESTART.plural);
+    return ![GROUP_EPOCH, IN_PLACE_RESTART].some(({ plural }) => types.includes(plural));
   });
   expect(untouched({ pods: await group.pods() })).toEqual(untouched(before));
   kill(podAt(before, 0).worker);

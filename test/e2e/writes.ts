@@ -20,6 +20,10 @@ function resourceOf(path: string): string {
 
 function detailOf(resource: string, body: Readonly<Record<string, unknown>>): string {
   if (resource === "events") return asText(body["reason"]) ?? "once more";
+  if (resource === "groupepochs") {
+    const { deprecatedEpoch, syncedEpoch } = asMap(body["spec"]);
+    return deprecatedEpoch === syncedEpoch ? "deprecated" : "synced";
+  }
   if (resource !== "inplacerestarts/status") return "";
   const status = asMap(body["status"]);
   const record = asMap(asList(status["history"]).at(-1));

@@ -15,7 +15,7 @@ import { AgentProcess, waitAtBarrier } from "../../agent/testing/agent-process.t
 import { NodeApiClient } from "../../agent/testing/node-api-client.ts";
 import { nativeArch } from "../../scripts/architectures.ts";
 import { buildAgent } from "../../scripts/build-agent.ts";
-import { IN_PLACE_RESTART } from "../../src/api/in-place-restart.ts";
+import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
 import {
   AGENT,
   AGENT_ENV,
@@ -52,7 +52,7 @@ beforeAll(async () => {
   }
   // Right after a CRD is created, the API server refuses watches until its cache is filled.
   const watch = "watch=true&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true";
-  const path = `/apis/${IN_PLACE_RESTART.group}/${IN_PLACE_RESTART.version}/${IN_PLACE_RESTART.plural}`;
+  const path = `/apis/${GROUP_EPOCH.group}/${GROUP_EPOCH.version}/${GROUP_EPOCH.plural}`;
   const raw = `${path}?${watch}&resourceVersionMatch=NotOlderThan`;
   await eventually(async () => expect(await cluster.kubectl(["get", "--raw", raw])).toContain("BOOKMARK"));
   await cluster.kubectl(["create", "serviceaccount", ACCOUNT]);
@@ -72,7 +72,7 @@ function role(name: string): object {
     kind: "Role",
     metadata: { name },
     rules: [
-      { apiGroups: ["reprise.dev"], resources: ["inplacerestarts"], verbs: ["watch"] },
+      { apiGroups: ["reprise.dev"], resources: ["groupepochs"], verbs: ["watch"] },
       { apiGroups: [JOBSET.group], resources: [JOBSET.plural], verbs: ["watch"] },
       { apiGroups: [""], resources: ["pods"], verbs: ["patch"] },
     ],
@@ -96,7 +96,7 @@ async function apply(...objects: object[]): Promise<void> {
 
 /** One Pod of one JobSet, and the environment that injection gives its agent. */
 interface Member {
-  /** The name of the JobSet, its Pod and its InPlaceRestart object. */
+  /** The name of the JobSet and its Pod. */
   readonly name: string;
   readonly jobSetUid: string;
   readonly credentials: string;
@@ -147,20 +147,29 @@ async function renewToken(member: Pick<Member, "name" | "podUid" | "credentials"
   writeFileSync(join(member.credentials, "token"), await cluster.kubectl(["create", "token", account, ...bound]));
 }
 
-async function createGroup({ name, jobSetUid }: Member, status?: object): Promise<void> {
+type Group = Pick<Member, "jobSetUid">;
+
+/** Grows with every write, as the version of the InPlaceRestart does. */
+let version = 0;
+
+async function createGroup({ jobSetUid }: Group, epochs: object): Promise<void> {
   const object = {
-    apiVersion: "reprise.dev/v1alpha1",
-    kind: "InPlaceRestart",
-    metadata: { name },
-    spec: { jobSetUID: jobSetUid },
+    apiVersion: `${GROUP_EPOCH.group}/${GROUP_EPOCH.version}`,
+    kind: GROUP_EPOCH.kind,
+    metadata: { name: jobSetUid },
+    spec: { version: ++version, ...epochs },
   };
   await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(object) });
-  if (status !== undefined) await writeStatus("ipr", name, status);
 }
 
-async function writeStatus(kind: "ipr" | "jobset", name: string, status: object): Promise<void> {
-  const patch = JSON.stringify({ status: { ...(kind === "ipr" ? { phase: "Running" } : {}), ...status } });
-  await cluster.kubectl(["patch", kind, name, "--subresource=status", "--type=merge", "-p", patch]);
+async function writeEpochs({ jobSetUid }: Group, epochs: object): Promise<void> {
+  const patch = JSON.stringify({ spec: { version: ++version, ...epochs } });
+  await cluster.kubectl(["patch", "groupepoch", jobSetUid, "--type=merge", "-p", patch]);
+}
+
+async function writeJobSetStatus(name: string, status: object): Promise<void> {
+  const patch = JSON.stringify({ status });
+  await cluster.kubectl(["patch", "jobset", name, "--subresource=status", "--type=merge", "-p", patch]);
 }
 
 async function annotation({ name }: Member, key: string = JOBSET.epochAnnotation): Promise<string | undefined> {
@@ -186,43 +195,36 @@ describe.concurrent("the agent", () => {
         expect.objectContaining({ msg: "waiting", reason: "the group's object does not exist" }),
       ),
     );
-    await createGroup(member);
-    await eventually(() =>
-      expect(agent.lines).toContainEqual(
-        expect.objectContaining({ msg: "waiting", reason: "the group's object has no epochs yet" }),
-      ),
-    );
-    await writeStatus("ipr", member.name, { deprecatedEpoch: 3, syncedEpoch: 4 });
+    await createGroup(member, { deprecatedEpoch: 3, syncedEpoch: 4 });
     await eventually(async () => expect(await annotation(member)).toBe("5"));
     const first = waitAtBarrier(member.podUid);
     expect(await isHeld(first)).toBe(true);
-    await writeStatus("ipr", member.name, { syncedEpoch: 5, heldStages: ["evaluators", "workers"] });
+    await writeEpochs(member, { syncedEpoch: 5, heldStages: ["evaluators", "workers"] });
     expect(await isHeld(first)).toBe(true);
-    await writeStatus("ipr", member.name, { heldStages: ["evaluators"] });
+    await writeEpochs(member, { heldStages: ["evaluators"] });
     await first;
     await waitAtBarrier(member.podUid);
-    await writeStatus("ipr", member.name, { deprecatedEpoch: 5 });
+    await writeEpochs(member, { deprecatedEpoch: 5 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
     expect(agent.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  it("ignores the object of another JobSet with the same name, and its deletion", async () => {
+  it("ignores the object of an earlier JobSet with the same name, and the deletion of its own", async () => {
     const member = await createMember();
-    await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
+    const earlier = { jobSetUid: `${member.jobSetUid}-earlier` };
+    await createGroup(earlier, { deprecatedEpoch: 9, syncedEpoch: 9 });
     await using agent = start(member);
     await eventually(() =>
       expect(agent.lines).toContainEqual(
-        expect.objectContaining({ msg: "waiting", reason: "the group's object belongs to another JobSet" }),
+        expect.objectContaining({ msg: "waiting", reason: "the group's object does not exist" }),
       ),
     );
-    expect(await annotation(member)).toBeUndefined();
-    await cluster.kubectl(["delete", "ipr", member.name]);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await eventually(async () => expect(await annotation(member)).toBe("1"));
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     await waitAtBarrier(member.podUid);
-    await cluster.kubectl(["delete", "ipr", member.name]);
-    await createGroup({ ...member, jobSetUid: "another" }, { deprecatedEpoch: 9, syncedEpoch: 9 });
+    await cluster.kubectl(["delete", "groupepoch", member.jobSetUid]);
+    await writeEpochs(earlier, { deprecatedEpoch: 10, syncedEpoch: 10 });
     await sleep(500);
     expect(agent.isRunning).toBe(true);
     await waitAtBarrier(member.podUid);
@@ -238,7 +240,7 @@ describe.concurrent("the agent", () => {
     await using orphan = start({ env: { ...env, [AGENT_ENV.podUid]: "another" } }, AGENT.probeCommand);
     expect(await isHeld(probe.exitCode())).toBe(true);
     expect(await orphan.exitCode()).toBe(1);
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     expect(await probe.exitCode()).toBe(0);
     await using late = start(member, AGENT.probeCommand);
     expect(await late.exitCode()).toBe(0);
@@ -255,7 +257,7 @@ describe.concurrent("the agent", () => {
     await probe.exitCode();
     const next = waitAtBarrier(member.podUid);
     expect(await isHeld(next)).toBe(true);
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     await next;
     expect(agent.isRunning).toBe(true);
   });
@@ -268,7 +270,7 @@ describe.concurrent("the agent", () => {
     await eventually(() => expect(agent.messages).toContain("epoch published"));
     const answered = fetch(`http://127.0.0.1:${port}${BARRIER_PATH}`);
     expect(await isHeld(answered)).toBe(true);
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     expect((await answered).status).toBe(200);
     expect(existsSync(socketPath(member.podUid))).toBe(false);
   });
@@ -313,9 +315,9 @@ describe.concurrent("the agent", () => {
     await eventually(async () => expect(await annotation(member, JOBSET.inPlaceRestartAttemptAnnotation)).toBe("0"));
     const lift = waitAtBarrier(member.podUid);
     expect(await isHeld(lift)).toBe(true);
-    await writeStatus("jobset", name, { currentInPlaceRestartAttempt: 0 });
+    await writeJobSetStatus(name, { currentInPlaceRestartAttempt: 0 });
     await lift;
-    await writeStatus("jobset", name, { previousInPlaceRestartAttempt: 0 });
+    await writeJobSetStatus(name, { previousInPlaceRestartAttempt: 0 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
   });
 });
@@ -355,7 +357,7 @@ describe("the agent and the API server", () => {
     };
     new Follower(config, effects, { info: () => {}, warn: () => {} }).run().catch(() => {}); // Never settles.
     await eventually(() => expect(watchedFrom).toEqual(["1", undefined]));
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     await barrier.promise;
     expect(slept).toEqual([]);
   });
@@ -401,7 +403,7 @@ describe("the agent and the API server", () => {
     await createGroup(running, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await using undisturbed = start(running);
     await eventually(() => expect(undisturbed.messages).toContain("epoch published"));
-    await writeStatus("ipr", running.name, { syncedEpoch: 1 });
+    await writeEpochs(running, { syncedEpoch: 1 });
     await waitAtBarrier(running.podUid);
     await cluster.kubectl(["delete", "-k", "manifests/crd"]);
     await cluster.kubectl(["delete", "rolebinding", "agent"]);
@@ -479,7 +481,7 @@ describe("the agent and the API server", () => {
     await using agent = start(member);
     await createGroup(member, { deprecatedEpoch: 0, syncedEpoch: 0 });
     await eventually(async () => expect(await annotation(member)).toBe("1"));
-    await writeStatus("ipr", member.name, { syncedEpoch: 1 });
+    await writeEpochs(member, { syncedEpoch: 1 });
     await waitAtBarrier(member.podUid);
     await cluster.killApiServer();
     writeFileSync(join(member.credentials, "token"), "expired");
@@ -490,7 +492,7 @@ describe("the agent and the API server", () => {
     await renewToken(member);
     await waitAtBarrier(member.podUid);
     await eventually(() => expect(agent.messages).toContain("API server is reachable again"));
-    await writeStatus("ipr", member.name, { deprecatedEpoch: 1 });
+    await writeEpochs(member, { deprecatedEpoch: 1 });
     expect(await agent.exitCode()).toBe(RESTART_EXIT_CODE);
   });
 });

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { AgentAccess } from "../../controller/shell/agent-access.ts";
 import { type RunningController, runController } from "../../controller/shell/run.ts";
+import { readGroupEpoch } from "../../src/api/group-epoch.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
 import { type Identity, readIdentity } from "../../src/api/metadata.ts";
@@ -34,6 +35,7 @@ const ACCOUNT = "system:serviceaccount:reprise-system:reprise-controller";
 const TIMING = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
 const JOBSETS = `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${NAMESPACE}/jobsets`;
 const OBJECTS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
+const EPOCHS = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/groupepochs`;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const PATIENCE = { timeout: 20_000, interval: 50 };
@@ -146,6 +148,15 @@ type Annotations = Readonly<Record<string, string>>;
 
 async function objectOf(name: string): Promise<InPlaceRestart> {
   return readInPlaceRestart(await admin.request("GET", `${OBJECTS}/${name}`));
+}
+
+/** What agents read of this object. */
+async function whenTold({ jobSetUID, uid }: InPlaceRestart, epochs: object): Promise<void> {
+  await vi.waitFor(async () => {
+    const told = await admin.request("GET", `${EPOCHS}/${jobSetUID}`);
+    expect(readGroupEpoch(told)).toMatchObject(epochs);
+    expect(asMap(told["metadata"])["ownerReferences"]).toMatchObject([{ kind: "InPlaceRestart", uid }]);
+  }, PATIENCE);
 }
 
 async function whenObject(name: string, status: object): Promise<InPlaceRestart> {
@@ -264,7 +275,17 @@ it("creates the object and the agents' access, and starts the workers when all a
     jobSetUID: created.uid,
     status: { deprecatedEpoch: 0, syncedEpoch: 1, restarts: 0, phase: "Running", history: [] },
   });
+  await whenTold(readInPlaceRestart(object), { deprecatedEpoch: 0, syncedEpoch: 1, heldStages: [] });
   expect(pods).toHaveLength(2);
+});
+
+it("writes the epochs for agents again when they are deleted by hand", async () => {
+  const created = await apply(train("forgotten", 3));
+  const object = await whenObject(created.name, { syncedEpoch: 0 });
+  await whenTold(object, { syncedEpoch: 0 });
+  await admin.request("DELETE", `${EPOCHS}/${created.uid}`);
+  await agentsTake(await whenPods("forgotten"), 1);
+  await whenTold(await whenObject("forgotten", { syncedEpoch: 1 }), { syncedEpoch: 1 });
 });
 
 it("does not lift the barrier while one agent is missing", async () => {
@@ -405,7 +426,8 @@ it("recreates a deleted object, with one restart that does not count", async () 
     await vi.waitFor(async () => expect((await objectOf("lost")).uid).not.toBe(uid), PATIENCE);
     await whenObject("lost", { deprecatedEpoch: epoch, syncedEpoch: epoch, restarts: 0 });
     await agentsTake(pods, epoch + 1);
-    await whenObject("lost", { deprecatedEpoch: epoch, syncedEpoch: epoch + 1, restarts: 0 });
+    const next = await whenObject("lost", { deprecatedEpoch: epoch, syncedEpoch: epoch + 1, restarts: 0 });
+    await whenTold(next, { deprecatedEpoch: epoch, syncedEpoch: epoch + 1 });
   }
 });
 
@@ -437,8 +459,9 @@ it("leaves nothing behind when the JobSet is deleted", async () => {
   const object = await whenObject(created.name, { syncedEpoch: 0 });
   const bindings = [bindingOf(object, "read"), bindingOf(object, "write-default")];
   for (const binding of bindings) await vi.waitFor(() => admin.request("GET", binding), PATIENCE);
+  await whenTold(object, { syncedEpoch: 0 });
   await admin.request("DELETE", `${JOBSETS}/gone`);
-  for (const path of [...bindings, `${OBJECTS}/gone`]) await whenGone(path);
+  for (const path of [...bindings, `${OBJECTS}/gone`, `${EPOCHS}/${created.uid}`]) await whenGone(path);
 });
 
 it("removes the agents' access with the object, and grants it again with the next one", async () => {

@@ -1,16 +1,27 @@
-// The InPlaceRestart CRD on a real API server: what it accepts, rejects and prints.
+// The CRDs on a real API server: what they accept, reject and print, and what agents receive of a GroupEpoch.
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentEpochs } from "../../controller/shell/agent-epochs.ts";
+import { GROUP_EPOCH, type GroupEpoch, readGroupEpoch } from "../../src/api/group-epoch.ts";
+import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
+import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
+import { asList, asMap } from "../../src/json/fields.ts";
+import { connect, type KubeClient } from "../../src/kube/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 
 let cluster: ControlPlane;
+let client: KubeClient;
 
 beforeAll(async () => {
   cluster = await startControlPlane();
   await cluster.kubectl(["apply", "--server-side", "-k", "manifests/crd"]);
-  await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", "crd/inplacerestarts.reprise.dev"]);
+  await cluster.kubectl(["wait", "--for=condition=Established", "--timeout=30s", ...CRDS.map((crd) => `crd/${crd}`)]);
+  client = connect({ kubeconfig: cluster.kubeconfig });
 });
 
 afterAll(() => cluster?.stop());
+
+const CRDS = ["groupepochs.reprise.dev", "inplacerestarts.reprise.dev"] as const;
 
 const healthy = {
   deprecatedEpoch: 3,
@@ -87,14 +98,8 @@ describe("the InPlaceRestart CRD", () => {
     expect(row.split(/\s+/).slice(0, 5)).toEqual([name, "Running", "4", "3", "8/8"]);
   });
 
-  it("has no schema violations and is structural", async () => {
-    const conditions = await cluster.kubectl([
-      "get",
-      "crd",
-      "inplacerestarts.reprise.dev",
-      "-o",
-      "jsonpath={.status.conditions[*].type}",
-    ]);
+  it.each(CRDS)("has no schema violations and is structural: %s", async (crd) => {
+    const conditions = await cluster.kubectl(["get", "crd", crd, "-o", "jsonpath={.status.conditions[*].type}"]);
     expect(conditions.split(" ")).not.toContain("NonStructuralSchema");
     expect(conditions.split(" ")).toContain("Established");
   });
@@ -201,5 +206,115 @@ describe("the InPlaceRestart CRD", () => {
   ])("refuses an object %s", async (_what, spec, message) => {
     const object = { apiVersion: "reprise.dev/v1alpha1", kind: "InPlaceRestart", metadata: { name: "bad" }, spec };
     await expect(cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(object) })).rejects.toThrow(message);
+  });
+});
+
+describe("a GroupEpoch", () => {
+  const EPOCHS = `/apis/${GROUP_EPOCH.group}/${GROUP_EPOCH.version}/namespaces/default/${GROUP_EPOCH.plural}`;
+  const { signal } = new AbortController();
+
+  /** A group, and what the controller knows of it. */
+  async function group(): Promise<{ readonly jobSet: JobSet; readonly read: () => Promise<InPlaceRestart> }> {
+    const name = await create({ ...healthy, heldStages: [] });
+    const metadata = { name, namespace: "default", uid: randomUUID(), resourceVersion: "1" };
+    const spec = { replicatedJobs: [] };
+    const jobSet = readJobSet({ apiVersion: "jobset.x-k8s.io/v1alpha2", kind: "JobSet", metadata, spec });
+    const read = async () => ({
+      ...readInPlaceRestart(JSON.parse(await cluster.kubectl(["get", "ipr", name, "-o", "json"]))),
+      // The object was created for any JobSet.
+      jobSetUID: jobSet.uid,
+    });
+    return { jobSet, read };
+  }
+
+  async function stored({ uid }: JobSet): Promise<{ readonly version: string; readonly epochs?: GroupEpoch }> {
+    const raw = await client.request("GET", `${EPOCHS}/${uid}`);
+    const epochs = readGroupEpoch(raw);
+    const version = String(asMap(raw["metadata"])["resourceVersion"]);
+    return epochs === undefined ? { version } : { version, epochs };
+  }
+
+  /** The watch events of this object since a version, as an agent gets them. */
+  async function events({ uid }: JobSet, resourceVersion: string): Promise<readonly string[]> {
+    const query = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${uid}&resourceVersion=${resourceVersion}`;
+    const text = await cluster.kubectl(["get", "--raw", `${EPOCHS}?${query}`]);
+    return text.split("\n").filter((line) => line !== "");
+  }
+
+  it("is written twice in a restart, and each change is less than 600 bytes", async () => {
+    const { jobSet, read } = await group();
+    const epochs = new AgentEpochs(client, Date.now);
+    await epochs.ensure("key", jobSet, await read(), signal);
+    const { version } = await stored(jobSet);
+    for (const change of [
+      { deprecatedEpoch: 4, phase: "Restarting" },
+      { ready: "7/8" },
+      { syncedEpoch: 5, phase: "Running" },
+      { ready: "8/8", restarts: 4 },
+    ]) {
+      await patchStatus(jobSet.name, change);
+      await epochs.ensure("key", jobSet, await read(), signal);
+    }
+    const seen = await events(jobSet, version);
+    const sizes = seen.map((event) => Buffer.byteLength(event));
+    console.info(`a change of a GroupEpoch takes ${sizes.join(" and ")} bytes:\n${seen.at(-1)}`);
+    expect(sizes).toHaveLength(2);
+    for (const size of sizes) expect(size).toBeLessThan(600);
+    expect(seen.join()).not.toContain("managedFields");
+    expect(await stored(jobSet)).toMatchObject({ epochs: { deprecatedEpoch: 4, syncedEpoch: 5, heldStages: [] } });
+  });
+
+  it("does not change when a controller that knows nothing repeats the same version", async () => {
+    const { jobSet, read } = await group();
+    const object = await read();
+    await new AgentEpochs(client, Date.now).ensure("key", jobSet, object, signal);
+    // The first repetition removes what the API server notes about the creation.
+    await new AgentEpochs(client, Date.now).ensure("key", jobSet, object, signal);
+    const { version } = await stored(jobSet);
+    await new AgentEpochs(client, Date.now).ensure("key", jobSet, object, signal);
+    expect(await stored(jobSet)).toMatchObject({ version });
+  });
+
+  it("is not changed by a controller with an older view, and that is no error", async () => {
+    const { jobSet, read } = await group();
+    const [current, stale] = [new AgentEpochs(client, Date.now), new AgentEpochs(client, Date.now)];
+    const old = await read();
+    await patchStatus(jobSet.name, { deprecatedEpoch: 4, phase: "Restarting" });
+    await current.ensure("key", jobSet, await read(), signal);
+    const before = await stored(jobSet);
+    expect(await stale.ensure("key", jobSet, old, signal)).toBe(10_000);
+    expect(await stored(jobSet)).toEqual(before);
+  });
+
+  it("goes on as that of the next InPlaceRestart when the first one is lost, also with lower epochs", async () => {
+    const { jobSet, read } = await group();
+    const epochs = new AgentEpochs(client, Date.now);
+    await epochs.ensure("key", jobSet, await read(), signal);
+    const next = await create({ ...healthy, deprecatedEpoch: 0, syncedEpoch: 0, history: [] });
+    const raw = JSON.parse(await cluster.kubectl(["get", "ipr", next, "-o", "json"]));
+    const object = { ...readInPlaceRestart(raw), jobSetUID: jobSet.uid };
+    await epochs.ensure("key", jobSet, object, signal);
+    expect(await stored(jobSet)).toMatchObject({ epochs: { deprecatedEpoch: 0, syncedEpoch: 0 } });
+    const { metadata } = await client.request("GET", `${EPOCHS}/${jobSet.uid}`);
+    expect(asList(asMap(metadata)["ownerReferences"])).toMatchObject([{ uid: object.uid }]);
+  });
+
+  it.each<[string, object, string]>([
+    ["an older version", { version: 6 }, "version must not decrease"],
+    ["another content of the same version", { syncedEpoch: 5 }, "one version must not have two contents"],
+    [
+      "deprecatedEpoch above syncedEpoch",
+      { version: 8, deprecatedEpoch: 5 },
+      "deprecatedEpoch must not be greater than syncedEpoch",
+    ],
+    ["an epoch that vanishes", { version: 8, syncedEpoch: null }, "spec.syncedEpoch: Required value"],
+    ["a version that vanishes", { version: null }, "spec.version: Required value"],
+  ])("refuses %s", async (_what, change, message) => {
+    const name = randomUUID();
+    const spec = { version: 7, deprecatedEpoch: 3, syncedEpoch: 4, heldStages: ["evaluators"] };
+    const object = { apiVersion: "reprise.dev/v1alpha1", kind: "GroupEpoch", metadata: { name }, spec };
+    await cluster.kubectl(["create", "-f", "-"], { input: JSON.stringify(object) });
+    const patch = JSON.stringify({ spec: change });
+    await expect(cluster.kubectl(["patch", "groupepoch", name, "--type=merge", "-p", patch])).rejects.toThrow(message);
   });
 });

@@ -243,7 +243,7 @@ describe("after the installation", () => {
       },
       "fail crd",
       /older than this program: it has no status\.handledRequests$/,
-      /^kubectl apply --server-side -f manifests\/crd\//,
+      /^kubectl apply --server-side -k manifests\/crd$/,
     ],
     [
       "a mutating webhook without a caBundle",

@@ -315,20 +315,25 @@ describe("the agent's role, with the token of a Pod", () => {
     };
     const apply = { body: applied, contentType: APPLY_PATCH, query: { fieldManager: "test" } };
     await expect(agent.request("PATCH", `${PODS}/new`, apply)).rejects.toThrow("cannot create");
-    await expect(agent.request("GET", "/apis/reprise.dev/v1alpha1/inplacerestarts")).rejects.toThrow("cannot list");
-    const elsewhere = "/apis/reprise.dev/v1alpha1/namespaces/default/inplacerestarts/train";
+    await expect(agent.request("GET", "/apis/reprise.dev/v1alpha1/groupepochs")).rejects.toThrow("cannot list");
+    const elsewhere = "/apis/reprise.dev/v1alpha1/namespaces/default/groupepochs/uid";
     await expect(agent.request("GET", elsewhere)).rejects.toThrow("cannot get");
   });
 
-  it("allows to watch the InPlaceRestart of its own namespace, but neither to get nor to write it", async () => {
+  it("allows to watch the epochs of groups of its own namespace, but neither to get nor to write them", async () => {
     const { agent } = await member();
-    const path = `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/inplacerestarts`;
-    await expect(agent.request("GET", `${path}/train`)).rejects.toThrow("cannot get");
-    const watch = await agent.stream(path, { query: { watch: true, fieldSelector: "metadata.name=train" } });
+    const objectsOf = (plural: string) => `/apis/reprise.dev/v1alpha1/namespaces/${NAMESPACE}/${plural}`;
+    const path = objectsOf("groupepochs");
+    await expect(agent.request("GET", `${path}/uid`)).rejects.toThrow("cannot get");
+    const query = { watch: true, fieldSelector: "metadata.name=uid" };
+    const watch = await agent.stream(path, { query });
     watch.destroy();
     await expect(agent.request("POST", path, { body: {} })).rejects.toThrow("cannot create");
     const write = { body: {}, contentType: MERGE_PATCH };
-    await expect(agent.request("PATCH", `${path}/train/status`, write)).rejects.toThrow("cannot patch");
+    await expect(agent.request("PATCH", `${path}/uid`, write)).rejects.toThrow("cannot patch");
+    const authoritative = objectsOf("inplacerestarts");
+    await expect(agent.stream(authoritative, { query })).rejects.toThrow("cannot watch");
+    await expect(agent.request("PATCH", `${authoritative}/train/status`, write)).rejects.toThrow("cannot patch");
   });
 
   it("denies a write to a Pod that took the name of a deleted one", async () => {

@@ -1,9 +1,7 @@
 // A user deletes the JobSet and creates it again at once under the same name, while the garbage collector still works.
+import { COLLECTED_MS, deleteInPlaceRestart } from "../garbage-collector.ts";
 import { JOB_SET } from "../shape.ts";
 import { type FaultDefinition, never } from "./fault.ts";
-
-/** How long the garbage collector takes for each object. */
-const COLLECTED_MS = [10, 3_000] as const;
 
 export const recreateJobSet: FaultDefinition = {
   text: "the JobSet is deleted and created again under the same name",
@@ -17,7 +15,7 @@ export const recreateJobSet: FaultDefinition = {
     api.delete("jobSet", JOB_SET);
     const owned = api.get("object", JOB_SET)?.metadata.uid;
     world.after(...COLLECTED_MS, () => {
-      if (api.get("object", JOB_SET)?.metadata.uid === owned) api.delete("object", JOB_SET);
+      if (api.get("object", JOB_SET)?.metadata.uid === owned) deleteInPlaceRestart(world);
     });
     jobSets.create();
   },

@@ -1,6 +1,7 @@
 // The versions of the small model's InPlaceRestart, by number; 0 when there is none. Equal content has the same number,
-// so that states which differ only in how often a status was written count as one.
-import { type GroupView, type Identity, viewInPlaceRestart } from "../../../agent/decide.ts";
+// so that states which differ only in how often a status was written count as one. The GroupEpoch has the number of the
+// first version with its epochs.
+import { type GroupView, type Identity, viewGroupEpoch } from "../../../agent/decide.ts";
 import type { StoredObject } from "../api-server.ts";
 import { JOB_SET } from "../shape.ts";
 
@@ -10,7 +11,8 @@ export class ObjectVersions {
   readonly #owner: Identity;
   readonly #objects: (StoredObject | undefined)[] = [undefined];
   readonly #numbers = new Map<string, number>();
-  /** How agents see each version. */
+  readonly #firstWithEpochs = new Map<string, number>();
+  /** How agents see each version, once they were told. */
   readonly #views: GroupView[] = [];
 
   /** All agents belong to one JobSet. */
@@ -37,8 +39,20 @@ export class ObjectVersions {
     return version;
   }
 
+  /** The GroupEpoch for this version; 0 if there is nothing to tell yet. */
+  toldAs(version: number): number {
+    const status = this.#objects[version]?.status;
+    if (status === undefined) return 0;
+    const key = `${status.deprecatedEpoch} ${status.syncedEpoch} ${status.heldStages}`;
+    const known = this.#firstWithEpochs.get(key) ?? version;
+    this.#firstWithEpochs.set(key, known);
+    return known;
+  }
+
   view(version: number): GroupView {
-    const known = this.#views[version] ?? viewInPlaceRestart(this.#objects[version], this.#owner);
+    const status = this.#objects[version]?.status;
+    const told = status === undefined ? undefined : { spec: { ...status, version } };
+    const known = this.#views[version] ?? viewGroupEpoch(told);
     this.#views[version] = known;
     return known;
   }

@@ -1,7 +1,7 @@
-// What the controller of the small model may do next: see one more event, or write what it decided.
+// What the controller of the small model may do next: see one more event, write what it decided, or tell agents.
 import { execute, type Writes } from "../../../controller/execute.ts";
 import type { Step } from "./explore.ts";
-import { withObjectNews } from "./small-kubelet.ts";
+import { withEpochNews } from "./small-kubelet.ts";
 import { JOBSET, type PodVersion, podOfVersion, versionKey } from "./small-pods.ts";
 import { KNOWN, OBJECTS, type State, statusOf, versionOf } from "./small-state.ts";
 
@@ -17,7 +17,7 @@ export function controllerSteps(state: State, toll: Toll): readonly Step<State>[
   const steps: Step<State>[] = [];
   const step = (what: string, next: State, breach?: string) =>
     steps.push({ what: `controller: ${what}`, next, isFault: false, breach });
-  const { podNews, objectNews, controller } = state;
+  const { podNews, objectNews, controller, untold } = state;
   const [version, ...laterPods] = podNews;
   if (version !== undefined) {
     const next = { ...state, controller: seePod(controller, version), podNews: laterPods };
@@ -34,6 +34,9 @@ export function controllerSteps(state: State, toll: Toll): readonly Step<State>[
     for (const written of execute(decision, { jobSet: JOBSET, object: seen }, WRITES))
       step(`writes ${OBJECTS.describe(written)}`, stored(state, written), writeBreach(state, written, toll));
   }
+  // A controller may die before it has told agents what it wrote. Then a later version is the next that they are told.
+  for (const [index, epochs] of untold.entries())
+    step(`tells agents ${OBJECTS.describe(epochs)}`, afterTold(state, epochs, untold.slice(index + 1)));
   return steps;
 }
 
@@ -70,10 +73,17 @@ function notModelled(write: string): never {
   throw new Error(`the model has no ${write}: no decision in it may lead there`);
 }
 
-/** Every watch of the object has one more event to deliver. */
+/** The watch of the object has one more event to deliver. Agents are told of epochs only, by a request of its own. */
 function stored(state: State, object: number): State {
-  const pods = state.pods.map((pod) => withObjectNews(pod, object));
-  return { ...state, object, pods, objectNews: [...state.objectNews, object] };
+  const epochs = OBJECTS.toldAs(object);
+  const isNew = epochs !== (state.untold.at(-1) ?? state.told);
+  const untold = isNew ? [...state.untold, epochs] : state.untold;
+  return { ...state, object, untold, objectNews: [...state.objectNews, object] };
+}
+
+/** Every agent's watch has one more event to deliver. */
+function afterTold(state: State, told: number, untold: readonly number[]): State {
+  return { ...state, told, untold, pods: state.pods.map((pod) => withEpochNews(pod, told)) };
 }
 
 function writeBreach(state: State, written: number, toll: Toll): string | undefined {

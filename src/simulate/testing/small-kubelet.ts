@@ -36,7 +36,7 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
     step(`the worker starts in epoch ${started}`, running, startBreach(state, started));
   }
   if (agent === undefined) return steps;
-  if (request === "watch") step("the agent watches", change(settle({ ...pod, seen: state.object, news: [] }, agent)));
+  if (request === "watch") step("the agent watches", change(settle({ ...pod, seen: state.told, news: [] }, agent)));
   if (request === "publish") {
     const published = advance(agent, { kind: "publish", epoch: agent.epoch ?? 0 });
     const epoch = agent.epoch ?? 0;
@@ -49,8 +49,8 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
   return steps;
 }
 
-/** The Pod after its watch got another version of the object. */
-export function withObjectNews(pod: PodState, version: number): PodState {
+/** The Pod after its watch got another version of the GroupEpoch. */
+export function withEpochNews(pod: PodState, version: number): PodState {
   const { agent, request } = pod;
   if (agent === undefined || request === "watch") return pod;
   const informed = { ...pod, news: [...pod.news, version] };

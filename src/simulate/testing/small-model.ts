@@ -21,14 +21,14 @@ export class SmallModel implements Model<State> {
   /** Begins before the first Pod has started, or with a group that runs. */
   constructor(from: "start" | "running", faults: readonly Fault[]) {
     this.#allFaults = faults;
-    const nothing = { object: 0, pods: newPods(), controller: KNOWN.nothing, podNews: [], objectNews: [], faults };
-    const start = restartController(nothing);
+    const atServer = { object: 0, told: 0, untold: [], pods: newPods() };
+    const start = restartController({ ...atServer, controller: KNOWN.nothing, podNews: [], objectNews: [], faults });
     this.beginning = from === "start" ? start : this.#runUntilIdle(start);
   }
 
-  key({ object, pods, controller, podNews, objectNews, faults }: State): string {
+  key({ object, told, untold, pods, controller, podNews, objectNews, faults }: State): string {
     const versions = podNews.map(versionKey);
-    return [object, ...pods.map(podKey), controller, versions, objectNews, faults].join("|");
+    return [object, told, untold, ...pods.map(podKey), controller, versions, objectNews, faults].join("|");
   }
 
   isSettled(state: State): boolean {

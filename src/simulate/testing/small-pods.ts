@@ -16,7 +16,7 @@ export interface PodState {
   readonly agent: AgentState | undefined;
   /** The next request of the agent. */
   readonly request: "watch" | "publish" | "none";
-  /** The version of the object that the agent saw last, and the versions on their way to it. */
+  /** The version of the GroupEpoch that the agent saw last, and the versions on their way to it. */
   readonly seen: number;
   readonly news: readonly number[];
   readonly worker: "none" | "runs" | "failed";

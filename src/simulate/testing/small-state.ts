@@ -17,6 +17,9 @@ export type Fault =
 export interface State {
   /** The version of the InPlaceRestart at the API server; 0 when there is none. */
   readonly object: number;
+  /** The version that the GroupEpoch shows to agents, and the later ones that no controller has told them yet. */
+  readonly told: number;
+  readonly untold: readonly number[];
   readonly pods: readonly PodState[];
   /** The number of the controller's view, and the events on their way to it, one queue for each watch. */
   readonly controller: number;
