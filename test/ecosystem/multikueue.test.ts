@@ -125,7 +125,7 @@ test("a JobSet is injected on the manager, runs unchanged on the worker cluster,
     expect(conditions["Finished"]).toBeUndefined();
   }
   // The manager has no Pods of it, so it has no group either.
-  expect(await manager(["get", "inplacerestarts", "-A", "-o", "name"])).toBe("");
+  expect(await manager(["get", "inplacerestarts,groupepochs", "-A", "-o", "name"])).toBe("");
   expect(await manager(["get", "rolebindings", "-n", namespace, "-o", "name"])).toBe("");
 
   for (const pod of after.pods) await group.exitWorker(pod, 0);
