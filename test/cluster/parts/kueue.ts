@@ -11,7 +11,7 @@ import { folderOf, type ManagerHome, type Manifest, rendered, runManager } from 
 
 const NAME = "kueue";
 const SECRET = "kueue-webhook-server-cert";
-/** Kueue makes new certificates if the authority of those that exist has another name. */
+/** Kueue makes new certificates if the authority of those that exist has another name, or no RSA key. */
 const AUTHORITY = "kueue-ca";
 const SERVICE = "kueue-webhook-service.kueue-system.svc";
 
@@ -25,7 +25,7 @@ export async function runKueue(home: ManagerHome, settings: object = {}): Promis
   const all = await rendered(home.kubectl, `${assetFolder("kueue")}/default`);
   const manifests = all.filter(({ kind }) => !LEFT_OUT.has(kind));
   const certDir = folderOf(home, NAME);
-  const authority = createAuthority("kueue webhooks", [AUTHORITY]);
+  const authority = createAuthority("kueue webhooks", { dnsNames: [AUTHORITY], rsa: true });
   const pair = authority.issue({ commonName: SERVICE, dnsNames: [SERVICE], ipAddresses: [home.address] });
   // Kueue keeps certificates that are valid, in its Secret and in the folder where a Pod would mount it.
   const files = { "ca.crt": authority.cert, "ca.key": authority.key, "tls.crt": pair.cert, "tls.key": pair.key };
