@@ -111,6 +111,7 @@ function useUrls(manifests: readonly Manifest[], base: string, { cert }: Authori
 }
 
 async function apply(kubectl: Kubectl, manifests: readonly Manifest[]): Promise<void> {
+  if (manifests.length === 0) return;
   const input = manifests.map((one) => stringify(one)).join("---\n");
   await kubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], { input });
 }
