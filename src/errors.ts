@@ -176,6 +176,10 @@ const ERRORS = {
           ? "retry in a moment; if it persists, check that the reprise controller is running"
           : 'label its namespace "reprise.dev/injection: enabled", delete the JobSet and apply it again',
   ),
+  JOBSET_IN_OTHER_CLUSTER: entry<{ namespace: string; name: string; managedBy: string }>(
+    (p) => `JobSet ${p.namespace}/${p.name} has no Pods in this cluster: ${p.managedBy} runs it in another one`,
+    () => "run the command with --kubeconfig or --context of that cluster",
+  ),
   RESTART_OF_FINISHED: entry<{ namespace: string; name: string; outcome: "Completed" | "Failed" }>(
     (p) => `JobSet ${p.namespace}/${p.name} has ${p.outcome === "Failed" ? "failed" : "completed"}, so nothing runs`,
     () => "to run it again, delete it and apply it again",

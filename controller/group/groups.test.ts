@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { readJob } from "../../src/api/job.ts";
 import { readJobSet } from "../../src/api/jobset.ts";
-import { JOBSET, LABEL } from "../../src/api/names.ts";
+import { JOBSET, LABEL, MULTIKUEUE } from "../../src/api/names.ts";
 import { readPod } from "../../src/api/pod.ts";
 import { Groups } from "./groups.ts";
 
@@ -49,6 +49,16 @@ describe("Groups", () => {
     expect(groups.get(KEY)).toMatchObject({ jobSet: { uid: "j1" }, object: { uid: "i1" } });
     expect([...(groups.get(KEY)?.jobs.keys() ?? [])]).toEqual(["o1"]);
     expect([...(groups.get(KEY)?.members.keys() ?? [])]).toEqual(["p1"]);
+  });
+
+  it("have none for a JobSet whose Pods are in another cluster", () => {
+    const { groups, changed } = watched();
+    const item = { ...jobSet(), managedBy: MULTIKUEUE.controller };
+    groups.jobSetChanged({ ...added, key: KEY, uid: "j1", item });
+    expect([...groups.keys()]).toEqual([]);
+    expect(changed).toEqual([]);
+    groups.jobSetChanged({ ...added, key: KEY, uid: "j1", item: { ...item, managedBy: JOBSET.controller } });
+    expect(changed).toEqual([KEY]);
   });
 
   it("report changes only of groups with a JobSet, and once more when the JobSet is gone", () => {

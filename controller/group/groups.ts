@@ -3,7 +3,7 @@
 import type { Change } from "../../src/api/change.ts";
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
-import type { JobSet } from "../../src/api/jobset.ts";
+import { type JobSet, runsHere } from "../../src/api/jobset.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { Surroundings } from "../stuck-pods/surroundings.ts";
@@ -41,8 +41,10 @@ export class Groups {
   }
 
   jobSetChanged(change: Change<JobSet>): void {
+    // MultiKueue's manager cluster keeps the JobSet whose Pods, and whose group, are in another cluster.
+    const isHere = change.kind !== "deleted" && runsHere(change.item);
     this.#change(change.key, (group, now) => {
-      observeJobSet(group, change.kind === "deleted" ? undefined : change.item, now);
+      observeJobSet(group, isHere ? change.item : undefined, now);
     });
   }
 

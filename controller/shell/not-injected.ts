@@ -22,7 +22,7 @@ interface PlainJobSet extends Identity {
 }
 
 /** Skip reasons of JobSets that are opted in and stay plain for good. */
-const LEFT_OUT: ReadonlySet<SkipReason> = new Set(["all-left-out", "has-its-own-agent"]);
+const LEFT_OUT: ReadonlySet<SkipReason> = new Set(["all-left-out", "has-its-own-agent", "prebuilt-workload"]);
 
 /** The webhook checks whether a named policy exists when the JobSet is applied again. */
 const anyPolicy = () => ({ kind: "found", policy: RESTART_EVERYTHING }) as const;

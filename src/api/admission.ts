@@ -11,6 +11,8 @@ export type SkipReason =
   | "not-requested"
   | "no-replicated-jobs"
   | "managed-by-other"
+  /** Its Pods must match a Workload of Kueue that exists already, as those of MultiKueue's copies. */
+  | "prebuilt-workload"
   /** The JobSet carries the agent of JobSet's own in-place restart. */
   | "has-its-own-agent"
   /** None of its replicatedJobs can restart in place. */

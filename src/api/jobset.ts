@@ -87,6 +87,11 @@ export function isJobSet(raw: unknown): boolean {
   return kind === JOBSET.kind && (asText(apiVersion) ?? "").startsWith(`${JOBSET.group}/`);
 }
 
+/** Whether JobSet's own controller creates its Jobs, in this cluster. */
+export function runsHere({ managedBy }: Pick<JobSet, "managedBy">): boolean {
+  return managedBy === undefined || managedBy === JOBSET.controller;
+}
+
 export function readJobSet(raw: unknown): JobSet {
   const spec = asMap(asMap(raw)["spec"]);
   const status = asMap(asMap(raw)["status"]);

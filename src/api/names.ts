@@ -68,6 +68,8 @@ export const JOBSET = {
   version: "v1alpha2",
   plural: "jobsets",
   kind: "JobSet",
+  /** The managedBy value of JobSet's own controller. */
+  controller: "jobset.sigs.k8s.io/jobset-controller",
   /** Label and annotation that JobSet sets on its Jobs and Pods. */
   nameKey: "jobset.sigs.k8s.io/jobset-name",
   uidKey: "jobset.sigs.k8s.io/jobset-uid",
@@ -84,6 +86,14 @@ export const JOBSET = {
 export const KUEUE = {
   safeToForcefullyTerminate: "kueue.x-k8s.io/safe-to-forcefully-terminate",
   safeToForcefullyDelete: "kueue.x-k8s.io/safe-to-forcefully-delete",
+} as const;
+
+/** Kueue's names for a JobSet that is sent to another cluster (MultiKueue). */
+export const MULTIKUEUE = {
+  /** The managedBy value on the manager cluster, where the JobSet has no Pods. */
+  controller: "kueue.x-k8s.io/multikueue",
+  /** Annotation of the copy on the worker cluster; a label before Kueue 0.18. */
+  prebuiltWorkload: "kueue.x-k8s.io/prebuilt-workload-name",
 } as const;
 
 /** The condition of a Pod that was forcefully deleted from a lost node. */

@@ -18,7 +18,7 @@ describe("which JobSets are injected", () => {
     ],
     [
       "one that another controller manages",
-      jobSet().spec({ managedBy: "kueue.x-k8s.io/multikueue" }).replicatedJob("a").build(),
+      jobSet().spec({ managedBy: "example.com/controller" }).replicatedJob("a").build(),
       "managed-by-other",
     ],
     ["one without replicatedJobs", jobSet().build(), "no-replicated-jobs"],

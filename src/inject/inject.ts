@@ -2,7 +2,7 @@
 // same request always gives the same answer, the input is never mutated, and no input makes it throw.
 import { annotationPath, type Finding, type InjectionOutcome, type SkipReason } from "../api/admission.ts";
 import { isJobSet } from "../api/jobset.ts";
-import { ANNOTATION, LABEL, MAX_INT32 } from "../api/names.ts";
+import { ANNOTATION, JOBSET, LABEL, MAX_INT32, MULTIKUEUE } from "../api/names.ts";
 import type { NamespaceLookup } from "../api/namespace.ts";
 import { protocolOf } from "../api/protocol.ts";
 import { quoted } from "../json/brief.ts";
@@ -23,6 +23,7 @@ import { checkWholeGroup, findParticipants, type Outsider, type Participant } fr
 import { type AgentContext, findAgent } from "./parts/agent.ts";
 import { checkRuleName, withFailJobSetRule } from "./parts/failure-policy.ts";
 import { checkProgressFile, progressSource } from "./parts/progress.ts";
+import { hasPrebuiltWorkload, missingInjection } from "./prebuilt-workload.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { writtenBackoffLimits } from "./stored/backoff-limits.ts";
 import { isInjected } from "./stored/is-injected.ts";
@@ -53,8 +54,8 @@ export function policiesOf({ namespace, policies = NO_POLICIES }: InjectionReque
   return (name) => policies(namespace, name);
 }
 
-/** The managedBy value of JobSet's own controller. */
-const JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
+/** MultiKueue sends the JobSet to another cluster as it is stored here, so this is where it is injected. */
+const INJECTED_CONTROLLERS: ReadonlySet<string> = new Set([JOBSET.controller, MULTIKUEUE.controller]);
 
 /** The webhook's namespaceSelector excludes these too. This holds even if an operator changes the selector. */
 const SYSTEM_NAMESPACES: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
@@ -84,7 +85,8 @@ function skipOnCreate({ object, namespace, config }: InjectionRequest): Injectio
   }
   if (toggle !== "true" && config.default === "disabled") return skipped("not-requested");
   const managedBy = textAt(spec, "managedBy");
-  if (managedBy !== undefined && managedBy !== JOBSET_CONTROLLER) return skipped("managed-by-other");
+  if (managedBy !== undefined && !INJECTED_CONTROLLERS.has(managedBy)) return skipped("managed-by-other");
+  if (hasPrebuiltWorkload(object)) return skipped("prebuilt-workload", missingInjection(spec));
   if (listAt(spec, "replicatedJobs").length === 0) return skipped("no-replicated-jobs");
   const upstreamAgent = findUpstreamAgent(spec);
   return upstreamAgent === undefined ? undefined : skipped("has-its-own-agent", [upstreamAgent]);

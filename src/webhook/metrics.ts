@@ -31,6 +31,7 @@ const SKIP_REASONS: Readonly<Record<SkipReason, true>> = {
   "not-requested": true,
   "no-replicated-jobs": true,
   "managed-by-other": true,
+  "prebuilt-workload": true,
   "has-its-own-agent": true,
   "all-left-out": true,
   "being-deleted": true,

@@ -1,11 +1,11 @@
-// A small certificate authority for tests and demos. It encodes ECDSA P-256 certificates as DER by hand: node:crypto
-// can sign but not build a certificate, and not every machine has `openssl`.
+// A small certificate authority for tests and demos. It encodes certificates as DER by hand, ECDSA P-256 by default:
+// node:crypto can sign but not build a certificate, and not every machine has `openssl`.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 export interface KeyPair {
   /** PEM. */
   readonly cert: string;
-  /** PEM, PKCS #8. */
+  /** PEM: PKCS #8, and PKCS #1 for RSA. */
   readonly key: string;
 }
 
@@ -26,6 +26,7 @@ const HOUR_MS = 3_600_000;
 
 const OID = {
   ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  rsaWithSha256: "1.2.840.113549.1.1.11",
   commonName: "2.5.4.3",
   organization: "2.5.4.10",
   basicConstraints: "2.5.29.19",
@@ -38,12 +39,19 @@ const OID = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-export function createAuthority(commonName: string): Authority {
-  const keys = generateKeys();
-  const cert = certificate({ commonName }, keys.publicKey, { name: { commonName }, keys, isAuthority: true });
+export interface AuthorityOptions {
+  /** Of its own certificate. */
+  readonly dnsNames?: readonly string[];
+  /** Some programs read only the keys of RSA authorities. */
+  readonly rsa?: boolean;
+}
+
+export function createAuthority(commonName: string, { dnsNames = [], rsa = false }: AuthorityOptions = {}): Authority {
+  const keys = rsa ? generateKeyPairSync("rsa", { modulusLength: 2048 }) : generateKeys();
+  const cert = certificate({ commonName, dnsNames }, keys.publicKey, { name: { commonName }, keys, isAuthority: true });
   return {
     cert,
-    key: pem(keys.privateKey),
+    key: pem(keys.privateKey, rsa ? "pkcs1" : "pkcs8"),
     issue(request) {
       const leaf = generateKeys();
       const issued = certificate(request, leaf.publicKey, { name: { commonName }, keys, isAuthority: false });
@@ -67,15 +75,16 @@ function generateKeys(): Keys {
   return generateKeyPairSync("ec", { namedCurve: "P-256" });
 }
 
-function pem(key: KeyObject): string {
-  return key.export({ type: "pkcs8", format: "pem" }).toString();
+function pem(key: KeyObject, type: "pkcs1" | "pkcs8" = "pkcs8"): string {
+  return key.export({ type, format: "pem" }).toString();
 }
 
 function certificate(request: CertificateRequest, publicKey: KeyObject, issuer: Issuer): string {
   // An hour of tolerance, because the clocks of containers and hosts may differ.
   const notBefore = request.notBefore ?? new Date(Date.now() - HOUR_MS);
   const notAfter = request.notAfter ?? new Date(Date.now() + 365 * 24 * HOUR_MS);
-  const signature = sequence(oid(OID.ecdsaWithSha256));
+  const isRsa = issuer.keys.privateKey.asymmetricKeyType === "rsa";
+  const signature = isRsa ? sequence(oid(OID.rsaWithSha256), NULL) : sequence(oid(OID.ecdsaWithSha256));
   const body = sequence(
     explicit(0, integer(Buffer.from([2]))),
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
@@ -103,8 +112,9 @@ function extensions(request: CertificateRequest, publicKey: KeyObject, issuer: I
     extension(OID.subjectKeyIdentifier, tagged(0x04, keyIdentifier(publicKey))),
     extension(OID.authorityKeyIdentifier, sequence(tagged(0x80, keyIdentifier(issuer.keys.publicKey)))),
   ];
-  if (issuer.isAuthority) return list;
-  list.push(extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth), oid(OID.clientAuth))));
+  if (!issuer.isAuthority) {
+    list.push(extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth), oid(OID.clientAuth))));
+  }
   const names = [
     ...(request.dnsNames ?? []).map((name) => tagged(0x82, Buffer.from(name, "ascii"))),
     ...(request.ipAddresses ?? []).map((address) => tagged(0x87, Buffer.from(address.split(".").map(Number)))),
@@ -137,6 +147,7 @@ function tagged(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...bytes]), content]);
 }
 
+const NULL = Buffer.from([5, 0]);
 const sequence = (...items: readonly Buffer[]): Buffer => tagged(0x30, Buffer.concat(items));
 const explicit = (index: number, content: Buffer): Buffer => tagged(0xa0 | index, content);
 const integer = (bytes: Buffer): Buffer => tagged(0x02, bytes);

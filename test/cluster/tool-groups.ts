@@ -18,6 +18,8 @@ interface ToolGroup {
 const KUBERNETES = "k8s.io/kubernetes/cmd";
 const CONTAINERD = "github.com/containerd/containerd/v2/cmd";
 const CERT_MANAGER = "github.com/cert-manager/cert-manager";
+const KUEUE = "sigs.k8s.io/kueue";
+const TRAINER = "github.com/kubeflow/trainer/v2";
 
 const TOOL_GROUPS = {
   init: { module: "init", programs: { "reprise-cluster-init": "." }, sources: ["main.go"] },
@@ -62,6 +64,17 @@ const TOOL_GROUPS = {
   actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
   /** Installed on request: `--with dns`. */
   coredns: { module: "coredns", programs: { coredns: "." }, sources: ["main.go"] },
+  kueue: {
+    module: "kueue",
+    programs: { kueue: `${KUEUE}/cmd/kueue` },
+    linkerFlags: `-X ${KUEUE}/pkg/version.GitVersion=${moduleVersion("kueue", KUEUE)}`,
+    assets: { module: KUEUE, folder: "config" },
+  },
+  trainer: {
+    module: "trainer",
+    programs: { "trainer-controller-manager": `${TRAINER}/cmd/trainer-controller-manager` },
+    assets: { module: TRAINER, folder: "manifests" },
+  },
 } as const satisfies Record<string, ToolGroup>;
 
 export type ToolGroupName = keyof typeof TOOL_GROUPS;
@@ -85,7 +98,10 @@ export function cacheKey(name: ToolGroupName): string {
 /** The version of a dependency that a Go module under tools/ pins, such as v1.36.3. */
 export function moduleVersion(module: string, dependency: string): string {
   const text = readFileSync(`${moduleFolder(module)}go.mod`, "utf8");
-  const version = new RegExp(`^(?:require )?\\s*${dependency.replaceAll(".", "\\.")} (v\\S+)$`, "m").exec(text)?.[1];
+  const version = new RegExp(
+    `^(?:require )?\\s*${dependency.replaceAll(".", "\\.")} (v\\S+)( // indirect)?$`,
+    "m",
+  ).exec(text)?.[1];
   if (version === undefined) throw new Error(`tools/${module}/go.mod does not require ${dependency}`);
   return version;
 }

@@ -25,6 +25,7 @@ export interface GroupShape {
   readonly stages: Readonly<Record<string, number>>;
   readonly maxRestarts?: number;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
   /** Additional fields of spec.failurePolicy and spec. */
   readonly failurePolicy?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -94,7 +95,7 @@ export class TrainingGroup {
     this.#size = Object.values(shape.stages).reduce((sum, pods) => sum + pods, 0);
   }
 
-  /** Of a plain JobSet that somebody else creates from `manifest`. */
+  /** Of a JobSet that another client creates. Its Pods have one regular container each. */
   static of(home: Home, name: string, shape: GroupShape): TrainingGroup {
     return new TrainingGroup(home, name, shape);
   }
@@ -311,10 +312,15 @@ function podState(raw: unknown): PodState {
     epoch: Number(asText(annotations[JOBSET.epochAnnotation]) ?? Number.NaN),
     attempt: Number(asText(annotations[JOBSET.inPlaceRestartAttemptAnnotation]) ?? Number.NaN),
     hang: asText(annotations[HANG_ANNOTATION]) ?? "",
-    worker: container(pod, WORKER),
+    worker: container(pod, workerOf(pod)),
     agent: container(pod, AGENT.container),
     containers: Object.fromEntries(pod.containers.map(({ name }) => [name, container(pod, name)])),
   };
+}
+
+function workerOf({ containers }: Pod): string {
+  const names = containers.map(({ name }) => name);
+  return names.includes(WORKER) ? WORKER : (names.find((name) => name !== AGENT.container) ?? "");
 }
 
 function container(pod: Pod, name: string): Container {
@@ -357,7 +363,7 @@ export function scripted(text: string, name = WORKER): Readonly<Record<string, u
 }
 
 function jobSetOf(name: string, shape: GroupShape): object {
-  const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {} } = shape;
+  const { stages, maxRestarts = 10, annotations = {}, labels = {}, failurePolicy = {}, spec = {} } = shape;
   const { stage = {}, job = {}, podSpec = {} } = shape;
   const replicatedJobs = Object.entries(stages).map(([stageName, pods]) => ({
     name: stageName,
@@ -383,7 +389,7 @@ function jobSetOf(name: string, shape: GroupShape): object {
   return {
     apiVersion: `${JOBSET.group}/${JOBSET.version}`,
     kind: JOBSET.kind,
-    metadata: { name, annotations },
+    metadata: { name, annotations, labels },
     spec: { failurePolicy: { maxRestarts, ...failurePolicy }, replicatedJobs, ...spec },
   };
 }

@@ -46,7 +46,7 @@ export interface Installation extends GroupHome {
   end(): Promise<void>;
 }
 
-const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
+export const AGENT_IMAGE = "docker.io/local/reprise-agent:1";
 
 /** Neither back-off nor escalation, for tests in which a worker fails many times in a row. */
 export const UNDETERRED: ControllerConfig = { controller: { escalateAfter: 0, backoff: { after: 10_000 } } };

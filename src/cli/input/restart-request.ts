@@ -7,14 +7,14 @@ import {
   readInPlaceRestart,
 } from "../../api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../api/jobset.ts";
-import { ANNOTATION, JOBSET, LABEL } from "../../api/names.ts";
-import { protocolOf } from "../../api/protocol.ts";
+import { ANNOTATION, JOBSET } from "../../api/names.ts";
 import { isRestartRequest, REQUEST_FORM } from "../../api/restart-request.ts";
 import { RepriseError } from "../../errors.ts";
 import { asMap, asText } from "../../json/fields.ts";
 import { type KubeClient, MERGE_PATCH } from "../../kube/client.ts";
 import { requestText } from "../output/restart-text.ts";
 import { collectionPath, orAbsent } from "./cluster-path.ts";
+import { withoutGroup } from "./without-group.ts";
 
 interface Name {
   readonly namespace: string;
@@ -65,11 +65,7 @@ async function readGroup(client: KubeClient, of: Name): Promise<{ jobSet: JobSet
   const jobSet = readJobSet(raw);
   const own = await orAbsent(client.request("GET", `${collectionPath(IN_PLACE_RESTART, of.namespace)}/${of.name}`));
   const object = own === undefined ? undefined : readInPlaceRestart(own);
-  if (object?.jobSetUID !== jobSet.uid) {
-    const injected = jobSet.labels[LABEL.injected] === "true";
-    const upstream = protocolOf(jobSet) === "jobset";
-    throw new RepriseError("JOBSET_WITHOUT_GROUP", { ...of, injected, upstream });
-  }
+  if (object?.jobSetUID !== jobSet.uid) throw withoutGroup(jobSet);
   return { jobSet, object };
 }
 

@@ -7,7 +7,6 @@ import { readJobSet } from "../../api/jobset.ts";
 import { JOBSET, LABEL } from "../../api/names.ts";
 import { readNode } from "../../api/node.ts";
 import { type Pod, readPod } from "../../api/pod.ts";
-import { protocolOf } from "../../api/protocol.ts";
 import { RepriseError } from "../../errors.ts";
 import { hasStatus } from "../../kube/api-error.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -15,6 +14,7 @@ import { listAll } from "../../kube/list.ts";
 import type { GroupReading, NodeState } from "../output/group-reading.ts";
 import { collectionPath, orAbsent } from "./cluster-path.ts";
 import { readProgress } from "./progress-reading.ts";
+import { withoutGroup } from "./without-group.ts";
 
 /** The groups of one or all namespaces. Does not read Pods: the conditions show what a group waits for. */
 export async function readGroups(client: KubeClient, namespace: string | undefined): Promise<GroupReading[]> {
@@ -35,11 +35,7 @@ export async function readGroup(client: KubeClient, namespace: string, name: str
   const raw = await orAbsent(client.request("GET", `${objectsIn(namespace)}/${name}`));
   const read = readJobSet(jobSet);
   const object: InPlaceRestart | undefined = raw === undefined ? undefined : readInPlaceRestart(raw);
-  if (object?.jobSetUID !== read.uid) {
-    const injected = read.labels[LABEL.injected] === "true";
-    const upstream = protocolOf(read) === "jobset";
-    throw new RepriseError("JOBSET_WITHOUT_GROUP", { namespace, name, injected, upstream });
-  }
+  if (object?.jobSetUID !== read.uid) throw withoutGroup(read);
   const selector = `${JOBSET.nameKey}=${name},${LABEL.injected}=true`;
   const pods = await listAll(client, `/api/v1/namespaces/${namespace}/pods`, readPod, selector);
   const jobs = await readJobs(client, namespace, name);

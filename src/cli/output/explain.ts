@@ -32,6 +32,7 @@ const SKIP_TEXTS: Readonly<Record<SkipReason, string>> = {
   "not-requested": `injection.default is disabled, and it has no annotation ${ANNOTATION.inject}: "true"`,
   "no-replicated-jobs": "it has no replicatedJobs",
   "managed-by-other": "spec.managedBy names another controller",
+  "prebuilt-workload": "its Pods must match a Workload of Kueue that exists already",
   "has-its-own-agent": "it carries the agent of JobSet's own in-place restart",
   "all-left-out": "none of its replicatedJobs can restart in place",
   "being-deleted": "it is being deleted",
