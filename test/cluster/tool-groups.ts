@@ -18,6 +18,7 @@ interface ToolGroup {
 const KUBERNETES = "k8s.io/kubernetes/cmd";
 const CONTAINERD = "github.com/containerd/containerd/v2/cmd";
 const CERT_MANAGER = "github.com/cert-manager/cert-manager";
+const GATEKEEPER = "github.com/open-policy-agent/gatekeeper/v3";
 
 const TOOL_GROUPS = {
   init: { module: "init", programs: { "reprise-cluster-init": "." }, sources: ["main.go"] },
@@ -60,6 +61,28 @@ const TOOL_GROUPS = {
   helm: { module: "helm", programs: { helm: "helm.sh/helm/v4/cmd/helm" } },
   /** No part of a cluster: it checks .github/workflows. */
   actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
+  // The rest are products that test/ecosystem runs beside reprise.
+  argocd: {
+    module: "argocd",
+    programs: { argocd: "." },
+    sources: ["main.go"],
+    assets: { module: "github.com/argoproj/argo-cd/v3", folder: "manifests/crds" },
+  },
+  gatekeeper: {
+    module: "gatekeeper",
+    programs: { gatekeeper: GATEKEEPER },
+    assets: { module: GATEKEEPER, folder: "deploy" },
+  },
+  kustomizeController: {
+    module: "flux",
+    programs: { "kustomize-controller": "github.com/fluxcd/kustomize-controller" },
+    assets: { module: "github.com/fluxcd/kustomize-controller", folder: "config/crd/bases" },
+  },
+  sourceController: {
+    module: "flux",
+    programs: { "source-controller": "github.com/fluxcd/source-controller" },
+    assets: { module: "github.com/fluxcd/source-controller", folder: "config/crd/bases" },
+  },
 } as const satisfies Record<string, ToolGroup>;
 
 export type ToolGroupName = keyof typeof TOOL_GROUPS;
