@@ -94,9 +94,14 @@ export class TrainingGroup {
 
   /** Creates a plain JobSet. */
   static async start(home: Home, name: string, shape: GroupShape): Promise<TrainingGroup> {
-    const group = new TrainingGroup(home, name, shape);
+    const group = TrainingGroup.of(home, name, shape);
     await group.create();
     return group;
+  }
+
+  /** A group whose JobSet, as of `jobSetOf`, something else creates. */
+  static of(home: Home, name: string, shape: GroupShape): TrainingGroup {
+    return new TrainingGroup(home, name, shape);
   }
 
   async create(): Promise<void> {
@@ -343,7 +348,8 @@ export function scripted(text: string, name = WORKER): Readonly<Record<string, u
   return { name, image: "local/busybox:1", command: ["sh", "-c", text] };
 }
 
-function jobSetOf(name: string, shape: GroupShape): object {
+/** The plain JobSet, as it is in Git. */
+export function jobSetOf(name: string, shape: GroupShape): object {
   const { stages, maxRestarts = 10, annotations = {}, failurePolicy = {}, spec = {} } = shape;
   const { stage = {}, job = {}, podSpec = {} } = shape;
   const replicatedJobs = Object.entries(stages).map(([stageName, pods]) => ({
