@@ -12,7 +12,13 @@ interface ToolGroup {
   /** Files of the Go module itself that a program is built from. */
   readonly sources?: readonly string[];
   /** A folder of a dependency that is needed at run time (manifests), kept beside the binaries. */
-  readonly assets?: { readonly module: string; readonly folder: string };
+  readonly assets?: Assets;
+  readonly moreAssets?: Assets;
+}
+
+interface Assets {
+  readonly module: string;
+  readonly folder: string;
 }
 
 const KUBERNETES = "k8s.io/kubernetes/cmd";
@@ -77,11 +83,7 @@ const TOOL_GROUPS = {
     module: "flux",
     programs: { "kustomize-controller": "github.com/fluxcd/kustomize-controller" },
     assets: { module: "github.com/fluxcd/kustomize-controller", folder: "config/crd/bases" },
-  },
-  sourceController: {
-    module: "flux",
-    programs: { "source-controller": "github.com/fluxcd/source-controller" },
-    assets: { module: "github.com/fluxcd/source-controller", folder: "config/crd/bases" },
+    moreAssets: { module: "github.com/fluxcd/source-controller", folder: "config/crd/bases" },
   },
 } as const satisfies Record<string, ToolGroup>;
 

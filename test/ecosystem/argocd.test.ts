@@ -13,13 +13,18 @@ import { terminalProgress } from "../cluster/progress.ts";
 import { type GroupShape, jobSetOf, kill, TrainingGroup } from "../e2e/group.ts";
 import { type Installation, install } from "../e2e/reprise.ts";
 import { freePort } from "../free-port.ts";
+import { definitionsEstablished } from "./definitions.ts";
 import { deployedJobSet } from "./deployed-jobset.ts";
 import { type GitServer, startGitServer } from "./git-server.ts";
 
 const RECONCILIATIONS = 10;
 const TIMEOUT_MS = 90_000;
 const NAMESPACE = "argocd";
-const SHAPE: GroupShape = { stages: { workers: 2 }, annotations: { "example.com/team": "a" } };
+const SHAPE: GroupShape = {
+  stages: { workers: 2 },
+  annotations: { "example.com/team": "a" },
+  spec: { suspend: false },
+};
 const HEALTH_CHECKS = parse(readFileSync("examples/argocd-health.yaml", "utf8")).data as Readonly<
   Record<string, string>
 >;
@@ -61,7 +66,7 @@ describe("Argo CD", () => {
     git = await startGitServer(folder);
     const { kubectl } = installation;
     await kubectl(["apply", "--server-side", "-k", assetFolder("argocd")]);
-    await kubectl(["wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"]);
+    await definitionsEstablished(kubectl);
     await kubectl(["create", "namespace", NAMESPACE]);
     await kubectl(["apply", "-f", "-"], { input: SETTINGS.map((object) => stringify(object)).join("---\n") });
 
@@ -108,6 +113,8 @@ describe("Argo CD", () => {
     const environment = [
       `TMPDIR=${temporary}`,
       `KUBECONFIG=${installation.cluster.kubeconfig}`,
+      // The cluster that it runs in is the one of KUBECONFIG.
+      "ARGOCD_FAKE_IN_CLUSTER=true",
       "ARGOCD_GPG_ENABLED=false",
       `ARGOCD_TLS_DATA_PATH=${temporary}`,
       `ARGOCD_SSH_DATA_PATH=${temporary}`,
@@ -230,7 +237,7 @@ describe("Argo CD", () => {
     await refresh(name);
     await group.gone();
     await reached(name, "is suspended", ({ sync, health }) => sync === "Synced" && health === "Suspended");
-    commit(name, { ...SHAPE, spec: { suspend: false } });
+    commit(name, SHAPE);
     await refresh(name);
     await group.running();
     await reached(name, "is healthy again", ({ sync, health }) => sync === "Synced" && health === "Healthy");

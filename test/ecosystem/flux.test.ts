@@ -1,5 +1,7 @@
 // Flux's controllers deploy a plain JobSet from Git while it trains on real kubelets, restarts in place and is edited.
+import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,6 +14,7 @@ import { terminalProgress } from "../cluster/progress.ts";
 import { type GroupShape, jobSetOf, kill, TrainingGroup } from "../e2e/group.ts";
 import { type Installation, install } from "../e2e/reprise.ts";
 import { freePort } from "../free-port.ts";
+import { definitionsEstablished } from "./definitions.ts";
 import { deployedJobSet } from "./deployed-jobset.ts";
 import { type GitServer, startGitServer } from "./git-server.ts";
 
@@ -29,59 +32,98 @@ let git: GitServer;
 let folder: string;
 let kustomizeController: RunningProgram;
 let group: TrainingGroup;
-const programs: RunningProgram[] = [];
+let artifacts: Artifacts;
 
 beforeAll(async () => {
-  const binaries = await ensureBinaries(["kustomizeController", "sourceController"], terminalProgress());
+  const binaries = await ensureBinaries(["kustomizeController"], terminalProgress());
   folder = mkdtempSync(join(tmpdir(), "reprise-flux-"));
   installation = await install();
   git = await startGitServer(folder);
-  commit(jobSetOf("train", SHAPE));
   const { kubectl } = installation;
-  for (const group of ["sourceController", "kustomizeController"] as const) {
-    await kubectl(["apply", "--server-side", "-f", assetFolder(group)]);
-  }
-  await kubectl(["wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"]);
+  await kubectl(["apply", "--server-side", "-f", assetFolder("kustomizeController")]);
+  await definitionsEstablished(kubectl);
   await kubectl(["create", "namespace", FLUX.namespace]);
-  const storage = `127.0.0.1:${await freePort()}`;
-  await run(binaries("sourceController", "source-controller"), [
-    `--storage-path=${folder}`,
-    `--storage-addr=${storage}`,
-    `--storage-adv-addr=${storage}`,
-  ]);
-  kustomizeController = await run(binaries("kustomizeController", "kustomize-controller"), []);
-  await kubectl(["apply", "-f", "-"], { input: [stringify(source()), stringify(kustomization())].join("---\n") });
+  artifacts = await serveArtifacts();
+  await kubectl(["apply", "-f", "-"], { input: stringify(SOURCE) });
+  await commit(jobSetOf("train", SHAPE));
+  kustomizeController = await run(binaries("kustomizeController", "kustomize-controller"));
+  await kubectl(["apply", "-f", "-"], { input: stringify(kustomization()) });
   group = TrainingGroup.of(installation, "train", SHAPE);
 });
 
 afterAll(async () => {
-  await Promise.all(programs.map((program) => program.kill()));
+  await kustomizeController?.kill();
+  await artifacts?.stop();
   await git?.stop();
   await installation?.end();
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function run(binary: string, flags: readonly string[]): Promise<RunningProgram> {
-  const name = binary.replace(/.*\//, "");
+async function run(binary: string): Promise<RunningProgram> {
   const health = `127.0.0.1:${await freePort()}`;
-  const environment = [`KUBECONFIG=${installation.cluster.kubeconfig}`, `RUNTIME_NAMESPACE=${FLUX.namespace}`];
-  const common = ["--metrics-addr=0", `--health-addr=${health}`, "--enable-leader-election=false"];
-  const program = await childRunner(folder).run(name, ["env", ...environment, binary, ...common, ...flags]);
-  programs.push(program);
+  const program = await childRunner(folder).run("kustomize-controller", [
+    "env",
+    `KUBECONFIG=${installation.cluster.kubeconfig}`,
+    `RUNTIME_NAMESPACE=${FLUX.namespace}`,
+    `TMPDIR=${folder}`,
+    binary,
+    "--metrics-addr=0",
+    `--health-addr=${health}`,
+    "--enable-leader-election=false",
+    "--feature-gates=ExternalArtifact=true",
+  ]);
   await waitUntilReady(program, TIMEOUT_MS, async () => (await fetch(`http://${health}/readyz`)).ok);
   return program;
 }
 
-function commit(...objects: readonly object[]): string {
-  return git.commit({ "training.yaml": objects.map((object) => stringify(object)).join("---\n") });
+/** Commits these objects, and publishes the commit as Flux's API for sources of other products asks for. */
+async function commit(...objects: readonly object[]): Promise<void> {
+  const revision = git.commit({ "training.yaml": objects.map((object) => stringify(object)).join("---\n") });
+  const archive = git.archive(revision);
+  const path = `${revision}.tar.gz`;
+  const artifact = {
+    path,
+    url: artifacts.publish(path, archive),
+    revision: `main@sha1:${revision}`,
+    digest: `sha256:${createHash("sha256").update(archive).digest("hex")}`,
+    lastUpdateTime: new Date().toISOString(),
+    size: archive.length,
+  };
+  const now = artifact.lastUpdateTime;
+  const ready = { type: "Ready", status: "True", reason: "Succeeded", message: "stored", lastTransitionTime: now };
+  await installation.kubectl([
+    ...["-n", FLUX.namespace, "patch", "externalartifact", FLUX.name, "--subresource=status", "--type=merge"],
+    ...["-p", JSON.stringify({ status: { artifact, conditions: [ready] } })],
+  ]);
 }
 
-const source = () => ({
-  apiVersion: "source.toolkit.fluxcd.io/v1",
-  kind: "GitRepository",
-  metadata: FLUX,
-  spec: { interval: "1h", url: git.url, ref: { branch: "main" } },
-});
+interface Artifacts {
+  publish(path: string, archive: Buffer): string;
+  stop(): Promise<void>;
+}
+
+async function serveArtifacts(): Promise<Artifacts> {
+  const published = new Map<string, Buffer>();
+  const port = await freePort();
+  const server = createServer((request, response) => {
+    const archive = published.get(request.url ?? "");
+    response.statusCode = archive === undefined ? 404 : 200;
+    response.end(archive);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    publish(path, archive) {
+      published.set(`/${path}`, archive);
+      return `http://127.0.0.1:${port}/${path}`;
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const SOURCE = { apiVersion: "source.toolkit.fluxcd.io/v1", kind: "ExternalArtifact", metadata: FLUX, spec: {} };
 
 const kustomization = (spec: object = {}) => ({
   apiVersion: "kustomize.toolkit.fluxcd.io/v1",
@@ -95,36 +137,34 @@ const kustomization = (spec: object = {}) => ({
     prune: true,
     wait: true,
     targetNamespace: installation.namespace,
-    sourceRef: { kind: "GitRepository", name: FLUX.name },
+    sourceRef: { kind: "ExternalArtifact", name: FLUX.name },
     ...spec,
   },
 });
 
 let requests = 0;
 
-/** Asks Flux to fetch and reconcile now, as `flux reconcile --with-source` does, and returns what it says of Ready. */
+/** Asks Flux to reconcile now, as `flux reconcile` does, and returns what it says of Ready. */
 async function reconcile(): Promise<Readonly<Record<string, unknown>>> {
   requests += 1;
   const requestedAt = String(requests);
-  for (const kind of ["gitrepository", "kustomization"]) {
-    await installation.kubectl([
-      ...["-n", FLUX.namespace, "annotate", "--overwrite", kind, FLUX.name],
-      `reconcile.fluxcd.io/requestedAt=${requestedAt}`,
-    ]);
-    await waitFor(`Flux reconciles the ${kind}`, TIMEOUT_MS, async () => {
-      return (await status(kind))["lastHandledReconcileAt"] === requestedAt;
-    });
-  }
+  await installation.kubectl([
+    ...["-n", FLUX.namespace, "annotate", "--overwrite", "kustomization", FLUX.name],
+    `reconcile.fluxcd.io/requestedAt=${requestedAt}`,
+  ]);
+  await waitFor("Flux reconciles", TIMEOUT_MS, async () => {
+    return (await status())["lastHandledReconcileAt"] === requestedAt;
+  });
   return await ready();
 }
 
-async function status(kind: string): Promise<Readonly<Record<string, unknown>>> {
-  const raw = await installation.kubectl(["-n", FLUX.namespace, "get", kind, FLUX.name, "-o", "json"]);
+async function status(): Promise<Readonly<Record<string, unknown>>> {
+  const raw = await installation.kubectl(["-n", FLUX.namespace, "get", "kustomization", FLUX.name, "-o", "json"]);
   return asMap(asMap(JSON.parse(raw))["status"]);
 }
 
 async function ready(): Promise<Readonly<Record<string, unknown>>> {
-  const conditions = asList((await status("kustomization"))["conditions"]).map(asMap);
+  const conditions = asList((await status())["conditions"]).map(asMap);
   return conditions.find(({ type }) => type === "Ready") ?? {};
 }
 
@@ -192,10 +232,10 @@ describe("Flux", () => {
 
   test("suspends and resumes the JobSet when Git says so", async () => {
     const before = await stored();
-    commit(jobSetOf("train", { ...SHAPE, spec: { suspend: true } }));
+    await commit(jobSetOf("train", { ...SHAPE, spec: { suspend: true } }));
     await reconcile();
     await group.gone();
-    commit(jobSetOf("train", SHAPE));
+    await commit(jobSetOf("train", SHAPE));
     expect(await reconcile()).toMatchObject({ status: "True" });
     await group.running();
     expect((await stored()).spec).toEqual(before.spec);
@@ -203,7 +243,7 @@ describe("Flux", () => {
 
   test("reports JobSet's own message for a change that JobSet refuses, and the group goes on", async () => {
     const [before, running] = [await stored(), await group.running()];
-    commit(jobSetOf("train", { ...SHAPE, stages: { workers: 3 } }));
+    await commit(jobSetOf("train", { ...SHAPE, stages: { workers: 3 } }));
     const refused = await reconcile();
     expect(refused).toMatchObject({ status: "False" });
     expect(refused["message"]).toMatch(/field is immutable/);
@@ -226,7 +266,7 @@ describe("Flux", () => {
   });
 
   test("removes the JobSet that is no longer in Git", async () => {
-    commit({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "left" } });
+    await commit({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "left" } });
     await reconcile();
     await group.gone();
     expect(await installation.kubectl(["get", "jobsets,inplacerestarts", "-A", "-o", "name"])).toBe("");

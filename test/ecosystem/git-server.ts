@@ -1,5 +1,5 @@
-// A Git repository on loopback, served by Git's own HTTP backend. It is what Flux and Argo CD deploy from.
-import { spawn } from "node:child_process";
+// A Git repository on loopback, served by Git's own HTTP backend. It is what GitOps tools deploy from.
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ export interface GitServer {
   readonly url: string;
   /** Writes the files, commits them to `main`, and returns the commit. */
   commit(files: Readonly<Record<string, string>>): string;
+  /** The files of a commit, as a compressed archive. */
+  archive(commit: string): Buffer;
   stop(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export async function startGitServer(folder: string): Promise<GitServer> {
       git("commit", "-q", "--allow-empty", "--message", "Change the training jobs");
       return git("rev-parse", "HEAD");
     },
+    archive: (commit) => execFileSync("git", ["-C", tree, "archive", "--format=tar.gz", commit]),
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,4 +1,4 @@
-// Gatekeeper and a mesh-like webhook change the same JobSets and Pods as reprise, which then restart in place.
+// Gatekeeper changes the same JobSets and Pods as reprise, which then restart in place on real kubelets.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,12 +12,13 @@ import { waitFor } from "../cluster/proc.ts";
 import { childRunner, type RunningProgram, waitUntilReady } from "../cluster/processes.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 import { slot } from "../cluster/slot.ts";
-import { type GroupShape, type GroupState, kill, type PodState, TrainingGroup, uids } from "../e2e/group.ts";
+import { type GroupShape, TrainingGroup } from "../e2e/group.ts";
 import { type Installation, install } from "../e2e/reprise.ts";
 import { freePort } from "../free-port.ts";
-import { startNeighbor } from "../neighbor-webhook.ts";
 import { createNamespace } from "../reprise-programs.ts";
+import { definitionsEstablished } from "./definitions.ts";
 import { deployedJobSet } from "./deployed-jobset.ts";
+import { BUSYBOX, firstOf, namesIn, podSpec, restart } from "./webhook-effects.ts";
 
 const TIMEOUT_MS = 60_000;
 const SHAPE: GroupShape = { stages: { workers: 2 } };
@@ -34,12 +35,6 @@ afterAll(async () => {
   await installation?.end();
 });
 
-const firstOf = (state: GroupState): PodState => {
-  const [pod] = state.pods;
-  if (pod === undefined) throw new Error("the group has no Pod");
-  return pod;
-};
-
 /** The initContainers of the JobSet's template, in order. */
 async function templateOrder(namespace: string, name: string): Promise<readonly unknown[]> {
   const { spec } = await deployedJobSet(installation.kubectl, namespace, name);
@@ -47,108 +42,6 @@ async function templateOrder(namespace: string, name: string): Promise<readonly 
   const pod = asMap(asMap(asMap(asMap(asMap(job["template"])["spec"])["template"])["spec"]));
   return asList(pod["initContainers"]).map((container) => asMap(container)["name"]);
 }
-
-/** The spec of a Pod as it is stored, after every webhook. */
-async function podSpec(namespace: string, pod: PodState): Promise<Readonly<Record<string, unknown>>> {
-  const raw = await installation.kubectl(["-n", namespace, "get", "pod", pod.name, "-o", "json"]);
-  return asMap(asMap(JSON.parse(raw))["spec"]);
-}
-
-const namesIn = (containers: unknown): readonly unknown[] => asList(containers).map((each) => asMap(each)["name"]);
-
-/** Kills a worker, and waits for the restart in place. */
-async function restart(group: TrainingGroup): Promise<GroupState> {
-  const before = await group.running();
-  kill(firstOf(before).worker);
-  const after = await group.restarted(before.syncedEpoch + 1);
-  expect(uids(after)).toEqual(uids(before));
-  expect(after.restarts).toBe(before.restarts + 1);
-  return after;
-}
-
-/** What a mesh adds to each Pod of its namespaces: its containers come first. The proxy is a native sidecar. */
-describe("a webhook that puts a native sidecar in front of the agent of each Pod", () => {
-  const namespace = "mesh";
-  let stop = async () => {};
-  let group: TrainingGroup;
-
-  beforeAll(async () => {
-    await createNamespace(installation.kubectl, namespace, { mesh: "true" });
-    stop = await startNeighbor<{ spec: { initContainers?: readonly { name: string }[] } }>(installation.kubectl, {
-      name: "zz-mesh",
-      address,
-      namespaces: { mesh: "true" },
-      rule: { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] },
-      patch: ({ spec: { initContainers = [] } }) => [
-        { op: "add", path: "/spec/initContainers", value: [MESH.init, MESH.proxy, ...initContainers] },
-      ],
-    });
-    group = await TrainingGroup.start({ ...installation, namespace }, "train", SHAPE);
-  });
-
-  afterAll(async () => {
-    await stop();
-  });
-
-  test("starts the proxy, then the agent, then the workers", async () => {
-    const pod = firstOf(await group.running());
-    expect(namesIn((await podSpec(namespace, pod))["initContainers"])).toEqual([
-      MESH.init.name,
-      MESH.proxy.name,
-      AGENT.container,
-    ]);
-    expectOrder(pod);
-  });
-
-  test("a restart in place restarts the proxy too, and in the same order", async () => {
-    const before = await group.running();
-    const after = await restart(group);
-    for (const [index, pod] of after.pods.entries()) {
-      expect(pod.containers[MESH.proxy.name]?.id).not.toBe(before.pods[index]?.containers[MESH.proxy.name]?.id);
-      expectOrder(pod);
-    }
-  });
-
-  test("a proxy that dies restarts alone, and the group runs on", async () => {
-    const before = await group.running();
-    const proxy = firstOf(before).containers[MESH.proxy.name];
-    if (proxy === undefined) throw new Error("the Pod has no proxy");
-    kill(proxy);
-    const after = await group.reached("has another proxy", (state) => {
-      const now = firstOf(state).containers[MESH.proxy.name];
-      return now?.running === true && now.id !== proxy.id;
-    });
-    expect(after.pods.map(({ worker }) => worker.id)).toEqual(before.pods.map(({ worker }) => worker.id));
-    expect(after).toMatchObject({ syncedEpoch: before.syncedEpoch, restarts: before.restarts });
-  });
-
-  test("an agent that dies behind the proxy restarts the group in place", async () => {
-    const before = await group.running();
-    kill(firstOf(before).agent);
-    const after = await group.restartedSince(before.syncedEpoch);
-    expect(uids(after)).toEqual(uids(before));
-    for (const pod of after.pods) expectOrder(pod);
-  });
-
-  /** The kubelet reports whole seconds. */
-  function expectOrder({ agent, worker, containers }: PodState): void {
-    const proxy = containers[MESH.proxy.name];
-    expect(proxy?.startedAt).toBeLessThanOrEqual(agent.startedAt);
-    expect(agent.startedAt).toBeLessThanOrEqual(worker.startedAt);
-  }
-});
-
-const BUSYBOX = "local/busybox:1";
-const MESH = {
-  init: { name: "istio-init", image: BUSYBOX, command: ["true"] },
-  proxy: {
-    name: "istio-proxy",
-    image: BUSYBOX,
-    command: ["sh", "-c", "trap 'exit 0' TERM; touch /tmp/ready; while :; do sleep 0.3; done"],
-    restartPolicy: "Always",
-    startupProbe: { exec: { command: ["test", "-e", "/tmp/ready"] }, periodSeconds: 1, failureThreshold: 60 },
-  },
-} as const;
 
 describe("Gatekeeper", () => {
   let folder: string;
@@ -164,7 +57,7 @@ describe("Gatekeeper", () => {
     const isConfiguration = ({ kind }: Manifest) => kind === "MutatingWebhookConfiguration";
     const definitions = manifests.filter((one) => !isConfiguration(one));
     await kubectl(["apply", "--server-side", "-f", "-"], { input: yaml(definitions) });
-    await kubectl(["wait", "crd", "--all", "--for=condition=Established", "--timeout=30s"]);
+    await definitionsEstablished(kubectl);
 
     const authority = createAuthority("gatekeeper");
     const pair = authority.issue({ commonName: "gatekeeper", ipAddresses: [address] });
@@ -231,7 +124,7 @@ describe("Gatekeeper", () => {
     });
 
     test("its changes of the Pods stay: a native sidecar behind the agent, and security settings", async () => {
-      const spec = await podSpec(namespace, firstOf(await group.running()));
+      const spec = await podSpec(installation.kubectl, namespace, firstOf(await group.running()));
       expect(namesIn(spec["initContainers"])).toEqual([AGENT.container, "fetch", "recorder"]);
       expect(asMap(asList(spec["containers"])[0])).toMatchObject({
         env: expect.arrayContaining([{ name: "TEAM", value: "ml" }]),
