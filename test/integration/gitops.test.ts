@@ -111,7 +111,7 @@ describe.each([
     expect((await get("labeled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
   });
 
-  // Both tools were recorded by test/ecosystem: the drift of Flux and the diff of Argo CD are dry runs with force.
+  // As an audit log of test/ecosystem has these requests: both tools look for drift with a dry run, with force.
   test.each([
     ["Flux", "kustomize-controller", { "kustomize.toolkit.fluxcd.io/name": "training" }, {}],
     ["Argo CD", "argocd-controller", {}, { "argocd.argoproj.io/tracking-id": "training:jobset.x-k8s.io/JobSet:a/b" }],
