@@ -115,25 +115,31 @@ describe.each([
   test.each([
     ["Flux", "kustomize-controller", { "kustomize.toolkit.fluxcd.io/name": "training" }, {}],
     ["Argo CD", "argocd-controller", {}, { "argocd.argoproj.io/tracking-id": "training:jobset.x-k8s.io/JobSet:a/b" }],
-  ])("%s: its dry run equals what is stored, and its apply changes nothing", async (_, manager, labels, annotations) => {
-    const name = manager;
-    const body = { ...parse(plain(name)), metadata: { name, namespace, labels, annotations } };
-    const send = (query: Readonly<Record<string, string>>) =>
-      client.request("PATCH", `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${namespace}/jobsets/${name}`, {
-        body,
-        contentType: APPLY_PATCH,
-        query: { fieldManager: manager, force: true, ...query },
+  ])(
+    "%s: its dry run equals what is stored, and its apply changes nothing",
+    async (_, manager, labels, annotations) => {
+      const name = manager;
+      const body = { ...parse(plain(name)), metadata: { name, namespace, labels, annotations } };
+      const send = (query: Readonly<Record<string, string>>) =>
+        client.request("PATCH", `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${namespace}/jobsets/${name}`, {
+          body,
+          contentType: APPLY_PATCH,
+          query: { fieldManager: manager, force: true, ...query },
+        });
+      await send({});
+      await expectUntouched(name, async () => {
+        for (let time = 0; time < 10; time += 1) {
+          const { metadata, spec } = await get(name);
+          const predicted = await send({ dryRun: "All" });
+          expect(predicted).toMatchObject({
+            spec,
+            metadata: { labels: metadata.labels, generation: metadata.generation },
+          });
+          await send({});
+        }
       });
-    await send({});
-    await expectUntouched(name, async () => {
-      for (let time = 0; time < 10; time += 1) {
-        const { metadata, spec } = await get(name);
-        const predicted = await send({ dryRun: "All" });
-        expect(predicted).toMatchObject({ spec, metadata: { labels: metadata.labels, generation: metadata.generation } });
-        await send({});
-      }
-    });
-  });
+    },
+  );
 
   test("Argo CD: the dry run of its diff equals what its client-side apply has stored", async () => {
     const asArgo = ["--field-manager=argocd-controller"];
