@@ -24,7 +24,6 @@ interface Assets {
 const KUBERNETES = "k8s.io/kubernetes/cmd";
 const CONTAINERD = "github.com/containerd/containerd/v2/cmd";
 const CERT_MANAGER = "github.com/cert-manager/cert-manager";
-const GATEKEEPER = "github.com/open-policy-agent/gatekeeper/v3";
 
 const TOOL_GROUPS = {
   init: { module: "init", programs: { "reprise-cluster-init": "." }, sources: ["main.go"] },
@@ -73,11 +72,6 @@ const TOOL_GROUPS = {
     programs: { argocd: "." },
     sources: ["main.go"],
     assets: { module: "github.com/argoproj/argo-cd/v3", folder: "manifests/crds" },
-  },
-  gatekeeper: {
-    module: "gatekeeper",
-    programs: { gatekeeper: GATEKEEPER },
-    assets: { module: GATEKEEPER, folder: "deploy" },
   },
   kustomizeController: {
     module: "flux",
