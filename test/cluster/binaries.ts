@@ -105,10 +105,12 @@ export function assetFolder(group: ToolGroupName): string {
 }
 
 async function copyAssets(group: ToolGroupName, target: string): Promise<void> {
-  const { assets, module } = toolGroup(group);
+  const { assets, moreAssets, module } = toolGroup(group);
   if (assets === undefined) return;
-  const folder = await go(["list", "-m", "-f", "{{.Dir}}", assets.module], module);
-  cpSync(join(folder, assets.folder), join(target, "assets"), { recursive: true });
+  for (const each of moreAssets === undefined ? [assets] : [assets, moreAssets]) {
+    const folder = await go(["list", "-m", "-f", "{{.Dir}}", each.module], module);
+    cpSync(join(folder, each.folder), join(target, "assets"), { recursive: true });
+  }
   // Files of the module cache are read-only, so their owner could not remove the copies.
   for (const entry of readdirSync(join(target, "assets"), { recursive: true })) {
     chmodSync(join(target, "assets", entry.toString()), 0o755);

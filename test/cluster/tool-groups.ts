@@ -12,7 +12,13 @@ interface ToolGroup {
   /** Files of the Go module itself that a program is built from. */
   readonly sources?: readonly string[];
   /** A folder of a dependency that is needed at run time (manifests), kept beside the binaries. */
-  readonly assets?: { readonly module: string; readonly folder: string };
+  readonly assets?: Assets;
+  readonly moreAssets?: Assets;
+}
+
+interface Assets {
+  readonly module: string;
+  readonly folder: string;
 }
 
 const KUBERNETES = "k8s.io/kubernetes/cmd";
@@ -64,11 +70,24 @@ const TOOL_GROUPS = {
   actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
   /** Installed on request: `--with dns`. */
   coredns: { module: "coredns", programs: { coredns: "." }, sources: ["main.go"] },
+  // The rest are products that test/ecosystem runs beside reprise.
+  argocd: {
+    module: "argocd",
+    programs: { argocd: "." },
+    sources: ["main.go"],
+    assets: { module: "github.com/argoproj/argo-cd/v3", folder: "manifests/crds" },
+  },
   kueue: {
     module: "kueue",
     programs: { kueue: `${KUEUE}/cmd/kueue` },
     linkerFlags: `-X ${KUEUE}/pkg/version.GitVersion=${moduleVersion("kueue", KUEUE)}`,
     assets: { module: KUEUE, folder: "config" },
+  },
+  kustomizeController: {
+    module: "flux",
+    programs: { "kustomize-controller": "github.com/fluxcd/kustomize-controller" },
+    assets: { module: "github.com/fluxcd/kustomize-controller", folder: "config/crd/bases" },
+    moreAssets: { module: "github.com/fluxcd/source-controller", folder: "config/crd/bases" },
   },
   trainer: {
     module: "trainer",

@@ -362,7 +362,8 @@ export function scripted(text: string, name = WORKER): Readonly<Record<string, u
   return { name, image: "local/busybox:1", command: ["sh", "-c", text] };
 }
 
-function jobSetOf(name: string, shape: GroupShape): object {
+/** The plain JobSet, as it is in Git. */
+export function jobSetOf(name: string, shape: GroupShape): object {
   const { stages, maxRestarts = 10, annotations = {}, labels = {}, failurePolicy = {}, spec = {} } = shape;
   const { stage = {}, job = {}, podSpec = {} } = shape;
   const replicatedJobs = Object.entries(stages).map(([stageName, pods]) => ({

@@ -1,24 +1,26 @@
 // What is in Git stays a plain JobSet: applying it again, with any tool, changes nothing and is never refused.
-import { createServer } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { ControlPlane } from "../cluster/control-plane.ts";
+import { parse } from "yaml";
+import { APPLY_PATCH, connect, type KubeClient } from "../../src/kube/client.ts";
 import type { Kubectl } from "../cluster/kubectl.ts";
-import { createAuthority } from "../cluster/pki.ts";
 import { waitFor } from "../cluster/proc.ts";
-import { freePort } from "../free-port.ts";
+import { startNeighbor } from "../neighbor-webhook.ts";
 import { createNamespace } from "../reprise-programs.ts";
 import { type AdmissionChain, startAdmissionChain } from "./admission-chain.ts";
 
 let chain: AdmissionChain;
 let kubectl: Kubectl;
+let client: KubeClient;
 
 beforeAll(async () => {
   chain = await startAdmissionChain();
   kubectl = chain.controlPlane.kubectl;
+  client = connect({ kubeconfig: chain.controlPlane.kubeconfig });
 });
 
 afterAll(async () => {
+  await client.close();
   await chain.controlPlane.stop();
 });
 
@@ -33,7 +35,7 @@ describe.each([
   beforeAll(async () => {
     namespace = withNeighbor ? "beside" : "alone";
     await createNamespace(kubectl, namespace, { neighbor: String(withNeighbor) });
-    if (withNeighbor) stopNeighbor = await startNeighbor(chain.controlPlane);
+    if (withNeighbor) stopNeighbor = await startAddingNeighbor();
   });
 
   afterAll(async () => {
@@ -107,6 +109,48 @@ describe.each([
     await apply(plain("labeled"));
     await expectUntouched("labeled", () => inNamespace(["label", "jobset", "labeled", "team=a"]));
     expect((await get("labeled")).metadata.labels).toMatchObject({ team: "a", "reprise.dev/injected": "true" });
+  });
+
+  // As an audit log of test/ecosystem has these requests: both tools look for drift with a dry run, with force.
+  test.each([
+    ["Flux", "kustomize-controller", { "kustomize.toolkit.fluxcd.io/name": "training" }, {}],
+    ["Argo CD", "argocd-controller", {}, { "argocd.argoproj.io/tracking-id": "training:jobset.x-k8s.io/JobSet:a/b" }],
+  ])(
+    "%s: its dry run equals what is stored, and its apply changes nothing",
+    async (_, manager, labels, annotations) => {
+      const name = manager;
+      const body = { ...parse(plain(name)), metadata: { name, namespace, labels, annotations } };
+      const send = (query: Readonly<Record<string, string>>) =>
+        client.request("PATCH", `/apis/jobset.x-k8s.io/v1alpha2/namespaces/${namespace}/jobsets/${name}`, {
+          body,
+          contentType: APPLY_PATCH,
+          query: { fieldManager: manager, force: true, ...query },
+        });
+      await send({});
+      await expectUntouched(name, async () => {
+        for (let time = 0; time < 10; time += 1) {
+          const { metadata, spec } = await get(name);
+          const predicted = await send({ dryRun: "All" });
+          expect(predicted).toMatchObject({
+            spec,
+            metadata: { labels: metadata.labels, generation: metadata.generation },
+          });
+          await send({});
+        }
+      });
+    },
+  );
+
+  test("Argo CD: the dry run of its diff equals what its client-side apply has stored", async () => {
+    const asArgo = ["--field-manager=argocd-controller"];
+    await apply(plain("argo"), ...asArgo);
+    await expectUntouched("argo", async () => {
+      const flags = [...asArgo, "--server-side", "--force-conflicts", "--dry-run=server", "-o", "json"];
+      const predicted = JSON.parse(await apply(plain("argo"), ...flags)) as StoredJobSet;
+      const { metadata, spec } = await get("argo");
+      expect(predicted).toMatchObject({ spec, metadata: { labels: metadata.labels, generation: metadata.generation } });
+      await apply(plain("argo"), ...asArgo);
+    });
   });
 
   test("a patch that scales to the size it has", async () => {
@@ -211,53 +255,23 @@ spec:
 `;
 
 /** Another team's webhook, which adds an init container first and one last. Its name sorts after reprise's. */
-async function startNeighbor(controlPlane: ControlPlane): Promise<() => Promise<void>> {
-  const authority = createAuthority("neighbor");
-  const pair = authority.issue({ commonName: "neighbor", ipAddresses: ["127.0.0.1"] });
-  const port = await freePort();
-  const server = createServer(pair, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const review = JSON.parse(Buffer.concat(chunks).toString()) as { request: { uid: string; object: StoredJobSet } };
+function startAddingNeighbor(): Promise<() => Promise<void>> {
+  return startNeighbor<StoredJobSet>(kubectl, {
+    name: "zz-neighbor",
+    address: "127.0.0.1",
+    namespaces: { neighbor: "true" },
+    rule: {
+      apiGroups: ["jobset.x-k8s.io"],
+      apiVersions: ["v1alpha2"],
+      operations: ["CREATE", "UPDATE"],
+      resources: ["jobsets"],
+    },
+    patch(object) {
       const path = "/spec/replicatedJobs/0/template/spec/template/spec/initContainers";
-      const present = initContainers(review.request.object);
+      const present = initContainers(object);
       const container = (name: string) => ({ name, image: "local/busybox:1", command: ["true"] });
       const value = [container("before"), ...present, container("after")];
-      const patch = present.some(({ name }) => name === "before") ? [] : [{ op: "add", path, value }];
-      const answer = { uid: review.request.uid, allowed: true, patchType: "JSONPatch", patch: encode(patch) };
-      response.setHeader("Content-Type", "application/json");
-      response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
-    });
+      return present.some(({ name }) => name === "before") ? [] : [{ op: "add", path, value }];
+    },
   });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const configuration = {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "MutatingWebhookConfiguration",
-    metadata: { name: "zz-neighbor" },
-    webhooks: [
-      {
-        name: "neighbor.example.com",
-        admissionReviewVersions: ["v1"],
-        sideEffects: "None",
-        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.cert).toString("base64") },
-        namespaceSelector: { matchLabels: { neighbor: "true" } },
-        rules: [
-          {
-            apiGroups: ["jobset.x-k8s.io"],
-            apiVersions: ["v1alpha2"],
-            operations: ["CREATE", "UPDATE"],
-            resources: ["jobsets"],
-          },
-        ],
-      },
-    ],
-  };
-  await controlPlane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(configuration) });
-  return async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
 }
-
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
