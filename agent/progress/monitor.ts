@@ -173,13 +173,13 @@ const NO_ANSWER: Sighting = { kind: "unreadable", reason: "no answer" };
 /** The barrier may not wait for a slow file server. */
 const FIRST_LOOK_MS = 1_000;
 
-/** Two looks per second at most: a verdict is at most that late, and a worker that moves again is heard in time. */
+/** One look per second with a limit from 16 s. A worker that moves again is then heard within a second. */
 export function periodFor({ hangAfter, startDeadline = MOST_PERIOD_MS * PERIODS }: HangLimits): number {
   const shortest = hangAfter === "learned" ? startDeadline : Math.min(hangAfter, startDeadline);
   return Math.max(LEAST_PERIOD_MS, Math.min(MOST_PERIOD_MS, shortest / PERIODS));
 }
 
-const MOST_PERIOD_MS = 500;
+const MOST_PERIOD_MS = 1_000;
 const LEAST_PERIOD_MS = 100;
 
 /** Looks within the shortest limit. */

@@ -23,7 +23,7 @@ interface Stopped {
   readonly rank?: number;
 }
 
-/** An agent looks twice a second, and takes back its report if the worker moves again. */
+/** An agent looks once a second or more often, and takes back its report if the worker moves again. */
 const SETTLE_MS = 750;
 
 /** How much the clocks of two nodes may differ, and how late a look may be. */
