@@ -48,7 +48,9 @@ beforeAll(async () => {
   const bundle = join(chain.home.folder, "reprise.js");
   await runController(chain.home, bundle, manager, { url: server, ca: credentials.authority.cert });
   const home: ManagerHome = { ...chain.home, kubectl: manager, kubeconfig: controlPlane.kubeconfig };
-  programs = [...programs, await runKueue(home)];
+  // The worker cluster must serve every type of an integration that is enabled on the manager.
+  const integrations = { frameworks: ["jobset.x-k8s.io/jobset"] };
+  programs = [...programs, await runKueue(home, { integrations })];
   await createNamespace(manager, workers.namespace);
   await connectWorkers();
 });
