@@ -1,4 +1,4 @@
-// Requests as Kueue v0.19.2 and Kubeflow Trainer v2.3.0 send them, read from their sources, to a real API server with the
+// Requests as the sources of Kueue v0.19.2 and Kubeflow Trainer v2.3.0 build them, to a real API server with the
 // webhooks of JobSet and reprise. test/ecosystem runs the products themselves.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { JOBSET, MULTIKUEUE } from "../../src/api/names.ts";
