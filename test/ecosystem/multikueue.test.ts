@@ -97,7 +97,7 @@ async function connectWorkers(): Promise<void> {
   await manager(["wait", "clusterqueue", QUEUE, "--for=condition=Active", "--timeout=90s"]);
 }
 
-test("a JobSet is injected on the manager, runs unchanged on the worker cluster, and restarts in place there", async () => {
+test("a JobSet is injected on the manager, and its copy restarts in place on the worker cluster", async () => {
   const { namespace } = workers;
   const home = { kubectl: manager, client: managerClient, namespace };
   const sent = await TrainingGroup.start(home, "train", {
