@@ -39,7 +39,7 @@ const OID = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-export interface AuthorityOptions {
+interface AuthorityOptions {
   /** Of its own certificate. */
   readonly dnsNames?: readonly string[];
   /** Some programs read only the keys of RSA authorities. */

@@ -131,7 +131,7 @@ describe.concurrent("a JobSet in a queue", () => {
     await group.delete();
   });
 
-  test("a restart in place is no eviction, and a longer back-off is one that costs nothing", async () => {
+  test("a restart in place is no eviction, and a back-off beyond recoveryTimeout is one without cost", async () => {
     const { kubectl, namespace } = installation;
     await createQueue(kubectl, { name: "ready", namespace, quota: { cpu: "1" } });
     const group = await TrainingGroup.start(installation, "slow", {

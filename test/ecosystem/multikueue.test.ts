@@ -48,7 +48,9 @@ beforeAll(async () => {
   const bundle = join(chain.home.folder, "reprise.js");
   await runController(chain.home, bundle, manager, { url: server, ca: credentials.authority.cert });
   const home: ManagerHome = { ...chain.home, kubectl: manager, kubeconfig: controlPlane.kubeconfig };
-  programs = [...programs, await runKueue(home)];
+  // The worker cluster must serve every type of an integration that is enabled on the manager.
+  const integrations = { frameworks: ["jobset.x-k8s.io/jobset"] };
+  programs = [...programs, await runKueue(home, { integrations })];
   await createNamespace(manager, workers.namespace);
   await connectWorkers();
 });
@@ -95,7 +97,7 @@ async function connectWorkers(): Promise<void> {
   await manager(["wait", "clusterqueue", QUEUE, "--for=condition=Active", "--timeout=90s"]);
 }
 
-test("a JobSet is injected on the manager, and its copy runs unchanged on a worker cluster and restarts", async () => {
+test("a JobSet is injected on the manager, and its copy restarts in place on the worker cluster", async () => {
   const { namespace } = workers;
   const home = { kubectl: manager, client: managerClient, namespace };
   const sent = await TrainingGroup.start(home, "train", {
@@ -107,7 +109,7 @@ test("a JobSet is injected on the manager, and its copy runs unchanged on a work
   expect(asMap(original["spec"])).toMatchObject({ managedBy: MULTIKUEUE.controller });
   expect(agentOf(original)["resources"]).toMatchObject({ requests: AGENT_RESOURCES });
 
-  const group = TrainingGroup.of(workers, "train", { stages: { workers: 2 } });
+  const group = TrainingGroup.of(workers, "train", { workers: 2 });
   const before = await group.running();
   const copy = await stored(workers.kubectl);
   expect(namesOf(copy)).toContain(MULTIKUEUE.prebuiltWorkload);

@@ -49,7 +49,7 @@ export function queued(queue: string, priority?: string): Readonly<Record<string
   return priority === undefined ? labels : { ...labels, "kueue.x-k8s.io/priority-class": priority };
 }
 
-export interface Workload {
+interface Workload {
   readonly name: string;
   /** The quota that it uses, in the order of the replicatedJobs. Empty if it is not admitted. */
   readonly usage: readonly Fields[];

@@ -1,5 +1,5 @@
-// The requests that Kueue and Kubeflow Trainer send, as an API server recorded them (Kueue v0.19.2, Trainer v2.3.0), to
-// a real API server with the webhooks of JobSet and reprise. test/ecosystem runs the products themselves.
+// Requests as the sources of Kueue v0.19.2 and Kubeflow Trainer v2.3.0 build them, to a real API server with the
+// webhooks of JobSet and reprise. test/ecosystem runs the products themselves.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { JOBSET, MULTIKUEUE } from "../../src/api/names.ts";
 import { asList, asMap, type Fields } from "../../src/json/fields.ts";

@@ -35,7 +35,7 @@ export interface Manifest {
   readonly spec?: { readonly conversion?: { readonly webhook?: { readonly clientConfig: ClientConfig } } };
 }
 
-export interface Manager {
+interface Manager {
   readonly name: string;
   readonly binary: string;
   /** Without what only an installation in Pods needs. */
