@@ -34,6 +34,12 @@ declare module "bun" {
     text(): Promise<string>;
     slice(from: number, to: number): { text(): Promise<string> };
     exists(): Promise<boolean>;
+    stat(): Promise<{
+      readonly mode: number;
+      readonly size: number;
+      readonly ino: number;
+      readonly mtimeMs: number;
+    }>;
     /** 0 if there is no such file. */
     readonly size: number;
     delete(): Promise<void>;

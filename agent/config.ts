@@ -1,8 +1,9 @@
 // The agent's configuration, from the environment that injection sets on its container.
-import { AGENT, AGENT_ENV, BARRIER_PORT_ENV, MAX_INT32, SHARED_MEMORY_ENV } from "../src/api/names.ts";
+import { AGENT, AGENT_ENV, BARRIER_PORT_ENV, HANG_ENV, MAX_INT32, SHARED_MEMORY_ENV } from "../src/api/names.ts";
 import type { Protocol } from "../src/api/protocol.ts";
 import { RepriseError } from "../src/errors.ts";
 import type { Identity } from "./decide.ts";
+import type { HangLimits } from "./progress/decide-progress.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 /** Directory of token and CA, for an agent outside a Pod. */
@@ -23,6 +24,14 @@ export interface AgentConfig extends Identity {
   readonly credentialsFolder: string;
   /** Folders to clear before the workers start again. */
   readonly sharedMemory: readonly string[];
+  /** Absent where no hangs are detected. */
+  readonly hangs?: HangConfig;
+}
+
+export interface HangConfig extends HangLimits {
+  /** Without one, NCCL is asked. */
+  readonly progressFile?: string;
+  readonly podIps: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,6 +51,19 @@ export function readConfig(env: Environment): AgentConfig {
     }
     return number;
   };
+  const milliseconds = (name: string) => number(name, 1, MAX_WAIT_MS);
+  const learned = env[HANG_ENV.hangAfter] === "learned";
+  const deadline = env[HANG_ENV.startDeadline];
+  const progressFile = env[HANG_ENV.progressFile];
+  const hangs: HangConfig | undefined =
+    env[HANG_ENV.hangAfter] === undefined
+      ? undefined
+      : {
+          hangAfter: learned ? "learned" : milliseconds(HANG_ENV.hangAfter),
+          ...(deadline === undefined ? {} : { startDeadline: milliseconds(HANG_ENV.startDeadline) }),
+          ...(progressFile === undefined ? {} : { progressFile }),
+          podIps: listIn(env[HANG_ENV.podIps], ","),
+        };
   const barrierPort = env[BARRIER_PORT_ENV] === undefined ? {} : { barrierPort: number(BARRIER_PORT_ENV, 1, 65_535) };
   const config: AgentConfig = {
     namespace: text(AGENT_ENV.namespace),
@@ -58,10 +80,18 @@ export function readConfig(env: Environment): AgentConfig {
     // The kubelet sets these in every container.
     server: { host: text("KUBERNETES_SERVICE_HOST"), port: number("KUBERNETES_SERVICE_PORT", 1, 65_535) },
     credentialsFolder: env[CREDENTIALS_FOLDER] ?? AGENT.tokenMountPath,
-    sharedMemory: (env[SHARED_MEMORY_ENV] ?? "").split(":").filter((folder) => folder !== ""),
+    sharedMemory: listIn(env[SHARED_MEMORY_ENV], ":"),
+    ...(hangs === undefined ? {} : { hangs }),
   };
   if (problems.length > 0) throw new RepriseError("AGENT_ENVIRONMENT_INVALID", { problems });
   return config;
+}
+
+/** A year. */
+const MAX_WAIT_MS = 31_536_000_000;
+
+function listIn(text: string | undefined, separator: string): readonly string[] {
+  return (text ?? "").split(separator).filter((item) => item !== "");
 }
 
 function readProtocol(value: string | undefined, problems: string[]): Protocol {

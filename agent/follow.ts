@@ -12,7 +12,8 @@ export interface Effects {
   /** Every change after `resourceVersion`. Without one, first the current state, read consistently. */
   watch(resourceVersion: string | undefined, random: number): AsyncIterable<WatchUpdate>;
   publish(epoch: number): Promise<void>;
-  lift(): void;
+  /** `epoch`: that of the workers, unless they start without their group. */
+  lift(epoch: number | undefined): void;
   /** Never returns: the process exits. */
   restart(): never;
   /** Absent in JobSet's own protocol, which does not depend on reprise's controller. */
@@ -105,7 +106,7 @@ export class Follower {
     }
     if (action.kind === "publish") return await this.#publish(action.epoch);
     if (action.kind === "lift") {
-      this.#effects.lift();
+      this.#effects.lift(action.alone === true ? undefined : epoch);
       if (action.alone === true) this.#log.warn("reprise was removed, starting the workers without their group");
       else this.#log.info("barrier lifted", { epoch });
     }

@@ -1,6 +1,7 @@
 // The agent's entry point: `reprise-agent` runs the agent, `reprise-agent probe` its startup probe in a Pod in which it
 // has no port. The agent never exits with 0, which would restart it without its workers, and never because of the API
 // server.
+import type { HangReport } from "../src/api/hang-report.ts";
 import { AGENT, AGENT_ENV } from "../src/api/names.ts";
 import { reasonOf } from "../src/errors.ts";
 import { GroupObject } from "./api/group-object.ts";
@@ -8,10 +9,13 @@ import { HttpClient } from "./api/http-client.ts";
 import { Barrier, removeSocket } from "./barrier/barrier.ts";
 import { askAtSocket } from "./barrier/probe.ts";
 import { SavedRemoval } from "./barrier/saved-removal.ts";
-import { type AgentConfig, readConfig } from "./config.ts";
+import { type AgentConfig, type HangConfig, readConfig } from "./config.ts";
 import type { Removal } from "./decide-removed.ts";
 import { Follower } from "./follow.ts";
 import { log } from "./log.ts";
+import { ProgressMonitor, periodFor } from "./progress/monitor.ts";
+import { askNccl, ncclPeriodFor } from "./progress/nccl.ts";
+import { lookAtFile } from "./progress/progress-file.ts";
 import { RemovalCheck } from "./removal-check.ts";
 import { clearSharedMemory } from "./shared-memory/shared-memory.ts";
 
@@ -67,9 +71,10 @@ async function runAgent(): Promise<void> {
   log.info("agent started", { namespace, pod: podName, jobSet: jobSetName, replicatedJob, protocol });
   const savedRemoval = new SavedRemoval(podUid, log);
   cleanUp = () => removeSocket(podUid);
-  const barrier = new Barrier(log);
   const group = new GroupObject(new HttpClient(config.server, credentialsFolder), config);
   const clocks = { now: () => performance.now(), random: Math.random };
+  const monitor = config.hangs === undefined ? undefined : monitorFor(config, config.hangs, group);
+  const barrier = new Barrier(log, () => monitor?.describe());
   const asked = {
     typeState: () => group.typeState(),
     save: (removal: Removal | undefined) => savedRemoval.save(removal),
@@ -80,10 +85,15 @@ async function runAgent(): Promise<void> {
   // Before anything lifts the barrier. The previous agent may have left its socket.
   await removeSocket(podUid);
   const leftBytes = await clearSharedMemory(config.sharedMemory, podUid, log);
+  const left = await monitor?.lookBefore();
+  const lastStep = left?.kind === "seen" ? left.step : undefined;
   const effects = {
     watch: (resourceVersion: string | undefined, random: number) => group.watch(resourceVersion, random),
-    publish: (epoch: number) => group.publish(epoch, leftBytes),
-    lift: () => barrier.lift(),
+    publish: (epoch: number) => group.publish(epoch, leftBytes, lastStep),
+    lift: (epoch: number | undefined) => {
+      barrier.lift();
+      if (epoch !== undefined) void monitor?.watch(epoch);
+    },
     restart: (): never => process.exit(config.restartExitCode),
     ...(removal === undefined ? {} : { removal }),
     sleep,
@@ -91,6 +101,22 @@ async function runAgent(): Promise<void> {
   };
   void barrier.listen(barrierPort === undefined ? { podUid } : { port: barrierPort });
   await new Follower(config, effects, log).run();
+}
+
+function monitorFor(config: AgentConfig, hangs: HangConfig, group: GroupObject): ProgressMonitor {
+  const { groupSize } = config;
+  const { progressFile, podIps } = hangs;
+  const effects = {
+    look: () => (progressFile === undefined ? askNccl(podIps) : lookAtFile(progressFile)),
+    report: (report: HangReport | undefined) => group.report(report),
+    sleep,
+    now: () => performance.now(),
+    wallClock: () => Date.now(),
+    random: Math.random,
+  };
+  const periodMs = progressFile === undefined ? ncclPeriodFor(hangs) : periodFor(hangs);
+  const what = progressFile ?? "NCCL RAS";
+  return new ProgressMonitor(effects, { limits: hangs, periodMs, groupSize, what }, log);
 }
 
 async function rejectCommand(command: string): Promise<never> {

@@ -49,7 +49,7 @@ const progress = terminalProgress();
 const binaries = await ensureBinaries(["jobset"], progress);
 const cluster = await Cluster.up({ slot, nodes: 1, parts: ["jobset"], upstreamInPlace: true, progress });
 try {
-  cluster.load(await repriseArchive("bench", progress));
+  cluster.load(await repriseArchive(imageName("bench"), progress));
   cluster.load(programArchive(binaries, "jobset", "in-place-restart-agent", UPSTREAM_IMAGE));
   const jobSetUid = await prepare();
   const starts = { reprise: [] as Start[], upstream: [] as Start[] };

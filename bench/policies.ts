@@ -6,7 +6,6 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { KubeConfig } from "@kubernetes/client-node";
 import { GroupObject } from "../agent/api/group-object.ts";
 import { readConfig } from "../agent/config.ts";
 import { NodeApiClient } from "../agent/testing/node-api-client.ts";
@@ -17,6 +16,7 @@ import { connect, KubeClient, MERGE_PATCH } from "../src/kube/client.ts";
 import { create, injected } from "../test/builders/injection.ts";
 import { type ControlPlane, startControlPlane } from "../test/cluster/control-plane.ts";
 import { waitFor } from "../test/cluster/proc.ts";
+import { tokenConfig } from "../test/reprise-programs.ts";
 import { jobSet } from "./jobsets.ts";
 import { cpuMs, pidOf } from "./process-cpu.ts";
 import { median } from "./quantile.ts";
@@ -305,15 +305,7 @@ async function tokenOf(admin: KubeClient, account: string, pod?: BenchPod): Prom
 }
 
 function clientWith({ server, credentials }: ControlPlane, token: string): KubeClient {
-  const config = new KubeConfig();
-  const caData = Buffer.from(credentials.authority.cert).toString("base64");
-  config.loadFromOptions({
-    clusters: [{ name: "c", server, caData }],
-    users: [{ name: "u", token }],
-    contexts: [{ name: "x", cluster: "c", user: "u" }],
-    currentContext: "x",
-  });
-  return new KubeClient(config);
+  return new KubeClient(tokenConfig({ url: server, ca: credentials.authority.cert }, token));
 }
 
 function remember(client: KubeClient): KubeClient {

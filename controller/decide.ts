@@ -19,6 +19,7 @@ import { proofAt } from "./group/evidence.ts";
 import type { Group } from "./group/group.ts";
 import { successAwaitedUntil } from "./group/success.ts";
 import { RULES } from "./rules/chain.ts";
+import { hangAt } from "./rules/judge-hang.ts";
 import { stallAt } from "./rules/report-stall.ts";
 import type { Context, Removal, Step } from "./rules/rule.ts";
 import { overdueNext } from "./status/awaited-termination.ts";
@@ -114,6 +115,7 @@ function verdictOf(group: Group, jobSet: JobSet, before: Status | undefined, ste
   const wakeAt = earliest(
     now,
     stallAt(jobSet, after),
+    hangAt({ group, jobSet, status: after }),
     overdueNext(group, now),
     proofAt(group, after, now),
     successAwaitedUntil(group, after, now),

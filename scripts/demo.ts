@@ -1,11 +1,14 @@
 // npm run demo: shows what reprise does, first without a cluster, then on a real Kubernetes on this machine. Options
-// after `--`: --quick stops after the first part, --keep leaves the cluster running.
+// after `--`: --quick stops after the first part, --keep leaves the cluster running, with the dashboard.
 import { parseArgs, styleText } from "node:util";
 import { connect } from "../src/kube/client.ts";
+import { terminationSignal } from "../src/process/signals.ts";
 import { Cluster, down, freeSlot } from "../test/cluster/cluster.ts";
 import { checkGo, checkLinux, checkRoot, PrerequisiteError, thisMachine } from "../test/cluster/prerequisites.ts";
 import { terminalProgress } from "../test/cluster/progress.ts";
+import { servePage } from "../test/dashboard/served-page.ts";
 import { installReprise, loadReprise } from "../test/e2e/install-manifests.ts";
+import { imageName } from "../test/image/reprise-image.ts";
 import { showInjection } from "./demo/instant.ts";
 import { createNamespaces, recover, showSteps, WITH, WITHOUT } from "./demo/recovery.ts";
 import { showTimeline } from "./demo/timeline.ts";
@@ -17,6 +20,7 @@ const FIRST_SLOT = 8;
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean" }, keep: { type: "boolean" } } });
 
+process.stdout.write(opening());
 title("1. A plain JobSet meets the webhook");
 await showInjection(EXAMPLE);
 title("2. A simulated failure");
@@ -25,6 +29,25 @@ if (options.quick !== true) {
   const missing = missingPrerequisite();
   if (missing === undefined) await showRecovery();
   else process.stdout.write(`\nThe demo ends here, without a real cluster. ${missing}\n`);
+}
+
+/** What the viewer sees in the next ten seconds, and whether it is worth waiting for the rest. */
+function opening(): string {
+  const first = [
+    "reprise restarts training jobs in place: one worker fails, and the same Pods are back in seconds.",
+    "",
+    "In the next ten seconds, without a cluster:",
+    "  1. A plain JobSet meets the webhook: what it adds, and nothing else",
+    "  2. A worker fails: who does what until all of them run again, in virtual time",
+  ];
+  const second = [
+    "Then, in about two minutes, on a real Kubernetes on this machine (the first time, ten to build it):",
+    "  3. A cluster with two nodes, and reprise installed with kubectl apply -k",
+    "  4. The same failure with and without reprise, live, one row for each worker",
+    ...(options.keep === true ? ["  5. The dashboard, while the cluster is up"] : []),
+  ];
+  const [headline = "", ...lines] = options.quick === true ? first : [...first, ...second];
+  return `\n${styleText("bold", headline)}\n${lines.map((line) => `${line}\n`).join("")}`;
 }
 
 function missingPrerequisite(): string | undefined {
@@ -61,7 +84,7 @@ async function showRecovery(): Promise<void> {
     const progress = terminalProgress();
     const parts = ["jobset", "cert-manager"] as const;
     const cluster = await Cluster.up({ slot, nodes: 2, parts, upstreamInPlace: false, progress });
-    await loadReprise(cluster, TAG);
+    await loadReprise(cluster, imageName(TAG));
     const step = progress.step("installing reprise with kubectl apply -k");
     await installReprise(cluster, TAG);
     await createNamespaces(cluster);
@@ -78,7 +101,11 @@ async function showRecovery(): Promise<void> {
     process.stdout.write(`\n${result}, and every Pod stayed on its node.\n`);
     process.stdout.write("One run each, on two nodes that share this machine.\n");
     keep = options.keep === true;
-    if (keep) showAccess(cluster);
+    if (keep) {
+      process.off("SIGINT", interrupt);
+      process.off("SIGTERM", interrupt);
+      await showDashboard(cluster);
+    }
   } catch (error) {
     // The interrupt removed the cluster; wait for it to exit the process.
     if (isInterrupted) await new Promise(() => {});
@@ -90,18 +117,27 @@ async function showRecovery(): Promise<void> {
   }
 }
 
-function showAccess({ kubeconfig, record }: Cluster): void {
-  process.stdout.write(`
-The cluster is still running. Explore it with
+/** Until Ctrl-C. The cluster stays. */
+async function showDashboard({ kubeconfig, record }: Cluster): Promise<void> {
+  title("5. The cluster is still running");
+  const terminated = terminationSignal();
+  const client = connect({ kubeconfig });
+  const page = await servePage(client);
+  process.stdout.write(`Open the dashboard: ${styleText("bold", `${page.url}#${WITH}/train`)}
 
-  export KUBECONFIG=${kubeconfig}
-  kubectl get jobsets,inplacerestarts,pods -n ${WITH}
-  npx reprise status -n ${WITH}
+Look around in another terminal, and watch the page while you do:
 
-and stop it with
+  eval "$(npm run --silent cluster -- env --slot ${record.slot})"
+  npx reprise status train -n ${WITH} -w
+  npx reprise restart train -n ${WITH} --reason "to see it"
+
+Ctrl-C ends the dashboard. This stops the cluster:
 
   npm run cluster -- down --slot ${record.slot}
 `);
+  await terminated;
+  await page.close();
+  await client.close();
 }
 
 function title(text: string): void {

@@ -45,6 +45,15 @@ it.each(workflows)("%s uses actions of a released version, or files of this repo
   expect(used.filter((action) => !/^(?:\.\/\S+|[\w-]+\/[\w-]+@v\d+)$/.test(action))).toEqual([]);
 });
 
+it("a release has the kubectl plugin and its krew manifest, packed after the folder of the release exists", () => {
+  const { publish } = parse(readFileSync(".github/workflows/release.yaml", "utf8")).jobs;
+  const scripts = publish.steps.map(({ run = "" }: { readonly run?: string }) => run);
+  const at = (part: string) => scripts.findIndex((script: string) => script.includes(part));
+  expect(at("mkdir release")).toBeGreaterThanOrEqual(0);
+  expect(at("scripts/krew.ts")).toBeGreaterThan(at("mkdir release"));
+  expect(at("sha256sum")).toBeGreaterThan(at("scripts/krew.ts"));
+});
+
 it("CI runs the same script as everywhere else", () => {
   expect(readFileSync(".github/workflows/ci.yaml", "utf8")).toContain(".ci/run");
 });

@@ -1,6 +1,7 @@
 // Runs reprise's bundle as processes beside a test's control plane or cluster.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
 import { parseAllDocuments, stringify } from "yaml";
 import { bundleCli } from "../scripts/bundle.ts";
 import type { Kubectl } from "./cluster/kubectl.ts";
@@ -145,6 +146,13 @@ export async function accountKubeconfig(home: Home, account: string, { kubectl, 
   const kubeconfig = join(home.folder, `${account}.kubeconfig`);
   writeFileSync(kubeconfig, tokenKubeconfig(server, token.trim()), { mode: 0o600 });
   return kubeconfig;
+}
+
+/** Uses only this CA and this token. */
+export function tokenConfig(server: Server, token: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromString(tokenKubeconfig(server, token));
+  return config;
 }
 
 function tokenKubeconfig({ url, ca }: Server, token: string): string {

@@ -2,7 +2,8 @@
 // Pod: all the requests that an agent sends.
 
 import { GROUP_EPOCH } from "../../src/api/group-epoch.ts";
-import { JOBSET, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
+import { formatHangReport, type HangReport } from "../../src/api/hang-report.ts";
+import { HANG_ANNOTATION, JOBSET, LAST_STEP_ANNOTATION, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { epochAnnotation, type Protocol } from "../../src/api/protocol.ts";
 import { asMap, asText } from "../../src/json/fields.ts";
 import { lines } from "../../src/kube/lines.ts";
@@ -116,14 +117,27 @@ export class GroupObject {
   }
 
   /**
-   * `shmLeftoverBytes` is undefined before the first start. Resolves when the API server has confirmed the annotations.
+   * `shmLeftoverBytes` is undefined before the first start; `lastStep` is that of the epoch before, if it is known.
+   * Resolves when the API server has confirmed the annotations.
    * The UID makes the patch fail on another Pod of the same name.
    */
-  async publish(epoch: number, shmLeftoverBytes?: number): Promise<void> {
-    const annotations = {
+  async publish(epoch: number, shmLeftoverBytes?: number, lastStep?: number): Promise<void> {
+    await this.#annotate({
       [epochAnnotation(this.#config.protocol)]: String(epoch),
       ...(shmLeftoverBytes === undefined ? {} : { [SHM_LEFTOVER_ANNOTATION]: leftoverText(shmLeftoverBytes) }),
-    };
+      // Also the report of the epoch before goes.
+      ...(this.#config.hangs === undefined
+        ? {}
+        : { [HANG_ANNOTATION]: null, [LAST_STEP_ANNOTATION]: lastStep === undefined ? null : String(lastStep) }),
+    });
+  }
+
+  /** Without a report, the one that is there goes. Resolves when the API server has confirmed it. */
+  async report(report: HangReport | undefined): Promise<void> {
+    await this.#annotate({ [HANG_ANNOTATION]: report === undefined ? null : formatHangReport(report) });
+  }
+
+  async #annotate(annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const { namespace, podName, podUid } = this.#config;
     await this.#text({
       method: "PATCH",

@@ -2,7 +2,7 @@
 // startup probe of the agent has succeeded. The agent keeps the probe's request open and answers the moment the barrier
 // lifts. A request that ends early means nothing: the kubelet sends the next one.
 import { file, listen, type Socket } from "bun";
-import { BARRIER_PATH } from "../../src/api/names.ts";
+import { BARRIER_PATH, PROGRESS_PATH } from "../../src/api/names.ts";
 import { reasonOf } from "../../src/errors.ts";
 import type { Log } from "../log.ts";
 import { socketPath } from "./agent-files.ts";
@@ -31,12 +31,15 @@ type Asking = Socket<string>;
 
 export class Barrier {
   readonly #log: Log;
+  readonly #progress: () => string | undefined;
   readonly #open = new Set<Asking>();
   readonly #waiting = new Set<Asking>();
   #lifted = false;
 
-  constructor(log: Log) {
+  /** `progress`: what is known about the worker, as one line of JSON. */
+  constructor(log: Log, progress: () => string | undefined = () => undefined) {
     this.#log = log;
+    this.#progress = progress;
   }
 
   /** Retries until it listens: an agent that the kubelet cannot ask must not take its Pod down. */
@@ -100,10 +103,21 @@ export class Barrier {
     socket.data += Buffer.from(piece).toString("latin1");
     const end = socket.data.indexOf("\r\n");
     if (end === -1 && socket.data.length < MOST_REQUEST_BYTES) return;
-    if (!socket.data.startsWith(`GET ${BARRIER_PATH} `)) answer(socket, NOT_FOUND);
+    if (socket.data.startsWith(`GET ${PROGRESS_PATH} `)) this.#tell(socket);
+    else if (!socket.data.startsWith(`GET ${BARRIER_PATH} `)) answer(socket, NOT_FOUND);
     else if (this.#lifted) answer(socket, LIFTED);
     else this.#waiting.add(socket);
   }
+
+  #tell(socket: Asking): void {
+    const progress = this.#progress();
+    if (progress === undefined) answer(socket, NOT_FOUND);
+    else answer(socket, LIFTED, `\r\nConnection: close\r\nContent-Type: application/json${lengthOf(progress)}`);
+  }
+}
+
+function lengthOf(body: string): string {
+  return `\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** For cleanup at exit: a Pod with `hostIPC` would leave the socket on its node. */
@@ -113,7 +127,7 @@ export async function removeSocket(podUid: string): Promise<void> {
     .catch(() => {});
 }
 
-function answer(socket: Asking, status: string): void {
+function answer(socket: Asking, status: string, rest = NO_CONTENT): void {
   socket.timeout(ANSWER_TIMEOUT_SECONDS);
-  socket.end(`${status}${NO_CONTENT}`);
+  socket.end(`${status}${rest}`);
 }

@@ -22,38 +22,38 @@ function leave(path: string, bytes: number): void {
 }
 
 describe("clearing shared memory", () => {
-  it("removes the files of workers at any depth, and counts the memory they took", async () => {
+  it("removes the files of workers at any depth, and counts the memory they took", () => {
     leave("torch_1_2", MIB);
     mkdirSync(join(folder, "a/b"), { recursive: true });
     leave("a/b/.hidden", MIB);
-    expect(await clearFolder(folder)).toEqual({ files: 2, bytes: 2 * MIB, leftBytes: 0 });
+    expect(clearFolder(folder)).toEqual({ files: 2, bytes: 2 * MIB, leftBytes: 0 });
     expect(readdirSync(folder, { recursive: true }).sort()).toEqual(["a", "a/b"]);
   });
 
-  it("keeps the files of agents", async () => {
+  it("keeps the files of agents", () => {
     leave("reprise-agent-4b1f.epoch", 1);
-    expect(await clearFolder(folder)).toEqual({ files: 0, bytes: 0, leftBytes: 0 });
+    expect(clearFolder(folder)).toEqual({ files: 0, bytes: 0, leftBytes: 0 });
     expect(readdirSync(folder)).toEqual(["reprise-agent-4b1f.epoch"]);
   });
 
-  it("does not follow symbolic links", async () => {
+  it("does not follow symbolic links", () => {
     const outside = join(root, "checkpoint");
     mkdirSync(outside);
     writeFileSync(join(outside, "step-9"), "kept");
     symlinkSync(outside, join(folder, "link"));
     symlinkSync(join(outside, "step-9"), join(folder, "link-to-file"));
-    expect(await clearFolder(folder)).toMatchObject({ files: 0 });
+    expect(clearFolder(folder)).toMatchObject({ files: 0 });
     expect(readdirSync(outside)).toEqual(["step-9"]);
   });
 
-  it("counts a file that is longer than the memory it takes by that memory", async () => {
+  it("counts a file that is longer than the memory it takes by that memory", () => {
     leave("sparse", 0);
     truncateSync(join(folder, "sparse"), 1024 * MIB);
-    const { bytes } = await clearFolder(folder);
+    const { bytes } = clearFolder(folder);
     expect(bytes).toBeLessThan(MIB);
   });
 
-  it("does nothing in a folder that does not exist", async () => {
-    expect(await clearFolder(join(root, "missing"))).toEqual({ files: 0, bytes: 0, leftBytes: 0 });
+  it("does nothing in a folder that does not exist", () => {
+    expect(clearFolder(join(root, "missing"))).toEqual({ files: 0, bytes: 0, leftBytes: 0 });
   });
 });

@@ -21,7 +21,7 @@ export async function clearSharedMemory(
       if (await isFirstVisit(folder, podUid)) continue;
       leftBytes ??= 0;
       if (await isClear(folder, podUid)) continue;
-      const cleared = await clearFolder(folder);
+      const cleared = clearFolder(folder);
       leftBytes += cleared.leftBytes;
       if (cleared.files > 0) log.info("cleared shared memory", { folder, files: cleared.files, bytes: cleared.bytes });
       if (cleared.leftBytes > 0)

@@ -4,7 +4,7 @@ import type { Groups } from "../../controller/group/groups.ts";
 import type { InPlaceRestart, InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import { type Job, NEW_JOB } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import type { Condition } from "../../src/api/metadata.ts";
+import { type Condition, wholeSeconds } from "../../src/api/metadata.ts";
 import { AGENT } from "../../src/api/names.ts";
 import { type ContainerState, type ContainerStatus, NEW_POD, type Pod } from "../../src/api/pod.ts";
 import { workerRestartRule } from "../../src/policy/compile.ts";
@@ -379,11 +379,6 @@ function container(pod: Pod, init: boolean, state: ContainerState, restartCount:
 
 function restartsOf({ containers }: Pod): number {
   return containers[0]?.restartCount ?? 0;
-}
-
-/** As Kubernetes writes times. */
-function wholeSeconds(time: number): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function withContainers(pod: Pod, agent: ContainerState, worker: ContainerState, restarts = restartsOf(pod)): Pod {

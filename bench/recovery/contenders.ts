@@ -20,7 +20,7 @@ const MAX_RESTARTS = 1_000;
 /** What upstream's webhook requires of a JobSet that restarts in place. */
 const MAX_INT32 = 2_147_483_647;
 
-const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }];
+export const ON_FAILURE = [{ action: "RestartAllContainers", exitCodes: { operator: "NotIn", values: [0] } }];
 
 /**
  * What a worker does on SIGTERM. `stops`: exits at once, so that Recreate does not wait for a grace period. `ignores`:
@@ -85,7 +85,7 @@ export function jobSetOf(
   };
 }
 
-function upstreamAgent(): object {
+export function upstreamAgent(): object {
   const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
   return {
     name: UPSTREAM_AGENT,

@@ -25,6 +25,13 @@ export function rungFor(
   return failures === every || !mayRecreate(jobSet) ? "RecreatePod" : "RecreateJobSet";
 }
 
+/** The same for a hang. One that is blamed twice in a row gets a new Pod: a hang has cost more than a crash already. */
+export function rungForHang(streak: Streak | undefined, jobSet: JobSet, policy: RestartPolicy): Rung {
+  const rung = rungFor("restart", streak, jobSet, policy);
+  if (rung !== "RestartInPlace" || escalateAfter(jobSet, policy) === 0) return rung;
+  return (streak?.failures ?? 0) >= 2 ? "RecreatePod" : rung;
+}
+
 /**
  * The action for a failure that no Pod can be blamed for. A new Pod for one of them would heal nothing, so every N-th
  * of them recreates the JobSet, or replaces all Pods that failed.

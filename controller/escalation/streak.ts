@@ -7,16 +7,17 @@ export type Attribution = { readonly slot: string } | "unexplained" | "no-failur
 
 /**
  * The streak after this restart. If no worker failed, it stays as it was. A failure that cannot be attributed neither
- * lengthens the streak of a slot nor ends it.
+ * lengthens the streak of a slot nor ends it. `step`: the last step of the run that has ended, if it is known.
  */
 export function streakWith(
   { history }: Pick<InPlaceRestartStatus, "history">,
   attribution: Attribution,
   at: number,
   progressAfter: number,
+  step?: number,
 ): Streak | undefined {
   const last = history.at(-1);
-  const before = last === undefined || hasProgressed(last, at, progressAfter) ? undefined : last.streak;
+  const before = last === undefined || hasProgressed(last, at, progressAfter, step) ? undefined : last.streak;
   if (attribution === "no-failure") return before;
   const after = { ...before, restarts: (before?.restarts ?? 0) + 1 };
   if (attribution === "unexplained") return { ...after, unexplained: (before?.unexplained ?? 0) + 1 };
@@ -36,8 +37,12 @@ export function isInStreak(status: Pick<InPlaceRestartStatus, "history">, progre
   return restarts > (streakBefore(status, progressAfter)?.restarts ?? 0);
 }
 
-/** Whether the run that this restart led to lasted long enough to count as progress. */
-function hasProgressed({ allRunning, synced }: RestartRecord, at: number, progressAfter: number): boolean {
-  const began = allRunning ?? synced;
-  return began !== undefined && at - Date.parse(began) >= progressAfter;
+/**
+ * Whether the run that this restart led to lasted long enough to count as progress. A run that ended at the step where
+ * the one before had ended, or earlier, has made none.
+ */
+function hasProgressed(record: RestartRecord, at: number, progressAfter: number, step: number | undefined): boolean {
+  const began = record.allRunning ?? record.synced;
+  if (began === undefined || at - Date.parse(began) < progressAfter) return false;
+  return step === undefined || record.step === undefined || step > record.step;
 }

@@ -5,6 +5,7 @@ import { epochRuns, livePods, podsBeyond } from "./epochs.ts";
 import { proofs } from "./evidence.ts";
 import { isWorkBeingSaved } from "./grace.ts";
 import { type Group, type Loss, type Member, participants } from "./group.ts";
+import { placeOf } from "./pod-failure.ts";
 import { slotName } from "./slots.ts";
 
 /** The Pod blamed for ending the epoch, and the action that its exit code requests. */
@@ -68,9 +69,9 @@ function blameNextEpoch(group: Group, status: InPlaceRestartStatus, now: number)
   if (started.length > 0)
     return { cause: { reason: "PodDeleted" }, counted: false, requestedAction: "restart", at: now };
   // The first Pods of a held stage took the next epoch instead of waiting in this one. None of them has failed.
-  const arrived = ahead[0]?.pod.name;
+  const arrived = ahead[0]?.pod;
   return {
-    cause: { reason: "PodRestarted", ...(arrived === undefined ? {} : { pod: arrived }) },
+    cause: { reason: "PodRestarted", ...(arrived === undefined ? {} : placeOf(arrived)) },
     counted: false,
     requestedAction: "restart",
     at: now,
@@ -97,9 +98,9 @@ export function restartedUnseen(group: Group, status: InPlaceRestartStatus): rea
 }
 
 function blameRestarted({ pod }: Member, now: number): Blame {
-  const { name, uid, controller, completionIndex } = pod;
+  const { uid, controller, completionIndex } = pod;
   return {
-    cause: { reason: "PodRestarted", pod: name },
+    cause: { reason: "PodRestarted", ...placeOf(pod) },
     counted: true,
     requestedAction: "restart",
     at: now,

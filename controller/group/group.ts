@@ -44,6 +44,8 @@ export interface Member {
   readonly ready: boolean;
   /** Until when its workers may save their work, in milliseconds since 1970, if the Pod is going away. */
   readonly savesUntil?: number;
+  /** When its report about its progress was first seen, in milliseconds since 1970. */
+  readonly hangSeenAt?: number;
   /** The end of its grace period, in milliseconds since 1970, if the Pod is ending because it was deleted. */
   readonly graceEnd?: number;
 }
@@ -85,6 +87,8 @@ export interface StageTally {
   readonly epochs: Map<number, number>;
   /** Live Pods without an epoch. */
   unpublished: number;
+  /** Live Pods whose address is not known yet. */
+  unaddressed: number;
   ending: number;
   running: number;
   ready: number;
@@ -152,6 +156,8 @@ export interface Group {
   readonly podsByNode: Map<string, Set<string>>;
   /** UIDs of the Pods whose workers have all ended with 0, and whose agent still runs. */
   readonly finishing: Set<string>;
+  /** UIDs of the Pods whose agents report that their workers make no progress. */
+  readonly hanging: Set<string>;
   readonly saving: Map<string, Saving>;
   /** UIDs of the ending Pods that were deleted, by the end of their grace period. */
   readonly terminating: Map<number, Set<string>>;
@@ -200,6 +206,7 @@ export function newGroup(surroundings: Surroundings = HEALTHY_CLUSTER): Group {
     liveByEpoch: new Map(),
     podsByNode: new Map(),
     finishing: new Set(),
+    hanging: new Set(),
     saving: new Map(),
     terminating: new Map(),
     malformed: new Set(),
@@ -227,6 +234,7 @@ export function newTally(stage: Stage): StageTally {
     occupied: 0,
     epochs: new Map(),
     unpublished: 0,
+    unaddressed: 0,
     ending: 0,
     running: 0,
     ready: 0,

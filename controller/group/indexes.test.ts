@@ -238,6 +238,7 @@ function countedStages(group: Group): unknown {
       running: live.filter(({ running }) => running).length,
       ready: live.filter(({ ready }) => ready).length,
       unpublished: live.length - epochs.length,
+      unaddressed: live.filter(({ pod }) => pod.awaitsAddress).length,
       epochs: epochs.sort((a, b) => a - b),
     };
   });

@@ -2,6 +2,7 @@
 // must not go through all of them. Every index follows from the members alone. Changed only by observe.ts.
 import { epochOf } from "./epochs.ts";
 import type { Group, Member, Saving } from "./group.ts";
+import { isReported } from "./hang.ts";
 import { addTo, mark, removeFrom } from "./index-sets.ts";
 import { leftoversText } from "./leftovers.ts";
 import { isFinishing } from "./membership.ts";
@@ -11,6 +12,7 @@ const MARKS = [
   ["malformed", ({ pod }: Member) => pod.epoch.kind === "malformed"],
   ["ending", ({ state }: Member) => state === "ending"],
   ["finishing", isFinishing],
+  ["hanging", isReported],
 ] as const;
 
 /** Adds a Pod, or replaces what was known about it. */

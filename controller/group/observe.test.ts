@@ -37,6 +37,7 @@ describe("the counts of a group", () => {
         done: 0,
         occupied: 0,
         unpublished: 0,
+        unaddressed: 0,
         ending: 0,
         running: 0,
         ready: 0,

@@ -1,6 +1,7 @@
 // Records what the watches deliver in the group. The only writer of a Group; decides nothing. Objects of different
 // kinds may arrive in any order (a Pod before its Job); versions of one object arrive in order. Times are milliseconds
 // since 1970.
+import { formatHangReport } from "../../src/api/hang-report.ts";
 import type { InPlaceRestart } from "../../src/api/in-place-restart.ts";
 import type { Job } from "../../src/api/job.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
@@ -26,7 +27,7 @@ import {
   runsOf,
   unknownJobState,
 } from "./membership.ts";
-import { findFailure, type PodFailure } from "./pod-failure.ts";
+import { findFailure, type PodFailure, placeOf } from "./pod-failure.ts";
 import { enterSlots, isInside, isSameInTally, leaveSlots, slotName, tallyMember } from "./slots.ts";
 import { stagesOf } from "./stages.ts";
 import { differInSummaryOnly } from "./summary-change.ts";
@@ -190,7 +191,7 @@ function noteVanished(group: Group, member: Member, now: number): void {
     if (member.savesUntil !== undefined) keepLoss(group, pod.uid, { ...known, at: now });
     return;
   }
-  const cause = { reason: "PodDeleted", pod: pod.name } as const;
+  const cause = { reason: "PodDeleted", ...placeOf(pod) } as const;
   noteLoss(group, member, member, { cause, counted: true, requestedAction: "restart" }, now);
 }
 
@@ -215,6 +216,7 @@ function place(group: Group, pod: Pod, tallied: Member | undefined, now: number)
   const firstSeenAt = before?.firstSeenAt ?? group.tick;
   const ready = running && isReady(pod);
   const graceEnd = state === "ending" ? graceEndOf(pod, before) : undefined;
+  const hangSeenAt = hangSeen(pod, before, now);
   const placed = {
     pod,
     firstSeenAt,
@@ -226,6 +228,7 @@ function place(group: Group, pod: Pod, tallied: Member | undefined, now: number)
     running,
     ready,
     ...(graceEnd === undefined ? {} : { graceEnd }),
+    ...(hangSeenAt === undefined ? {} : { hangSeenAt }),
   };
   // A Pod whose Job is gone still has its workers, so its label names the stage.
   const saves = savesUntil(placed, group.stages.get(pod.replicatedJob)?.stage.workers ?? [], before, now);
@@ -251,7 +254,7 @@ function findRestart({ object, baseline }: Group, member: Member, before: Member
   if (status === undefined || !epochRuns(status) || epochOf(member) !== status.syncedEpoch) return undefined;
   const containerID = before === undefined ? undefined : restartedRun(member, before, baseline);
   if (containerID === undefined) return undefined;
-  const cause = { reason: "PodRestarted", pod: member.pod.name } as const;
+  const cause = { reason: "PodRestarted", ...placeOf(member.pod) } as const;
   return { cause, counted: true, requestedAction: "restart", containerID };
 }
 
@@ -261,6 +264,14 @@ const NO_RUNS: Member["runs"] = new Map();
 function graceEndOf(pod: Pod, before: Member | undefined): number | undefined {
   const isKnown = before?.graceEnd !== undefined && before.pod.deletion?.timestamp === pod.deletion?.timestamp;
   return isKnown ? before.graceEnd : endOfGrace(pod);
+}
+
+/** The same report counts from when it was first seen. */
+function hangSeen(pod: Pod, before: Member | undefined, now: number): number | undefined {
+  if (pod.hang === undefined) return undefined;
+  const last = before?.pod.hang;
+  const isSame = last !== undefined && formatHangReport(last) === formatHangReport(pod.hang);
+  return isSame ? before?.hangSeenAt : now;
 }
 
 function findRun({ runs }: Member, id: string): Run | undefined {

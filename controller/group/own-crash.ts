@@ -5,6 +5,7 @@ import { restartedUnseen } from "./blame.ts";
 import { epochRuns } from "./epochs.ts";
 import { proofs } from "./evidence.ts";
 import type { Group, Loss, LossTally } from "./group.ts";
+import { placeOf } from "./pod-failure.ts";
 
 /** 128 + SIGKILL, 128 + SIGTERM. */
 const STOPPED: ReadonlySet<number> = new Set([137, 143]);
@@ -42,8 +43,9 @@ export function ownCrashes(
 
 /** The crashes whose exit no report has shown: the Pod is back, although its epoch was not deprecated. */
 export function unseenCrashes(group: Group, status: InPlaceRestartStatus): readonly Crash[] {
-  return restartedUnseen(group, status).map(({ pod: { name, replicatedJob: stage, controller }, epochSince: at }) => {
-    const cause = { reason: "PodRestarted", pod: name } as const;
+  return restartedUnseen(group, status).map(({ pod, epochSince: at }) => {
+    const { replicatedJob: stage, controller } = pod;
+    const cause = { reason: "PodRestarted", ...placeOf(pod) } as const;
     return { stage, job: controller?.uid ?? "", epoch: status.syncedEpoch, cause, at };
   });
 }

@@ -32,7 +32,10 @@ export function findFailure(pod: Pod, context: PodContext): PodFailure | undefin
   // Also if it was deleted: workers that exit with 0 on SIGTERM complete their index.
   if (pod.phase === "Succeeded") return undefined;
   const ended = failedWorker(pod, context.exits);
-  const where = { pod: pod.name, ...(ended === undefined ? {} : { container: ended.name, exitCode: ended.exitCode }) };
+  const where = {
+    ...placeOf(pod),
+    ...(ended === undefined ? {} : { container: ended.name, exitCode: ended.exitCode }),
+  };
   if (pod.phase === "Failed" || pod.deletion !== undefined) {
     // Checked first, as podFailurePolicy does: the exit code of a preempted worker says nothing about its program.
     if (isTrue(pod.conditions, "DisruptionTarget"))
@@ -56,6 +59,11 @@ export function findFailure(pod: Pod, context: PodContext): PodFailure | undefin
     ignored: isIgnored(ended, context),
     ...(ended.containerID === undefined ? {} : { containerID: ended.containerID }),
   };
+}
+
+/** Where a failure happened. */
+export function placeOf({ name, node }: Pod): Pick<RestartCause, "pod" | "node"> {
+  return { pod: name, ...(node === undefined ? {} : { node }) };
 }
 
 /** Without a running agent the Pod is restarting in place, and the exit code is that of the signal that stopped it. */

@@ -20,6 +20,7 @@ export function tallyMember(group: Group, member: Member, sign: Sign): void {
   switch (state) {
     case "live":
       tallyEpoch(tally, member, sign);
+      tally.unaddressed += member.pod.awaitsAddress ? sign : 0;
       tally.running += member.running ? sign : 0;
       tally.ready += member.ready ? sign : 0;
       changeSlot(group, child, pod.completionIndex, ({ live }) => {
@@ -48,6 +49,7 @@ export function isSameInTally(before: Member, after: Member): boolean {
     before.state === after.state &&
     before.running === after.running &&
     before.ready === after.ready &&
+    before.pod.awaitsAddress === after.pod.awaitsAddress &&
     epochOf(before) === epochOf(after) &&
     before.pod.completionIndex === after.pod.completionIndex &&
     before.pod.controller?.uid === after.pod.controller?.uid

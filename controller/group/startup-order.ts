@@ -54,9 +54,13 @@ export function isComplete(tally: StageTally, epoch: number): boolean {
   return tally.occupied >= expectedSlots(tally) && isTogether(tally, epoch);
 }
 
-/** Every Pod that exists is at this epoch. */
-export function isTogether({ epochs, unpublished, ending }: StageTally, epoch: number): boolean {
-  return unpublished === 0 && ending === 0 && [...epochs.keys()].every((other) => other === epoch);
+/**
+ * Every Pod that exists is at this epoch, and its address is known: a worker asks for the names of the others when it
+ * starts, and not every program asks again. A kubelet may report the address after the agent has taken its epoch.
+ */
+export function isTogether({ epochs, unpublished, unaddressed, ending }: StageTally, epoch: number): boolean {
+  const isAnyMissing = unpublished > 0 || unaddressed > 0 || ending > 0;
+  return !isAnyMissing && [...epochs.keys()].every((other) => other === epoch);
 }
 
 function everyPrerequisite(

@@ -4,6 +4,7 @@ import { isReplacement } from "./blame.ts";
 import { livePods } from "./epochs.ts";
 import { isFresh, proofTest } from "./evidence.ts";
 import type { Group, Loss, Member } from "./group.ts";
+import { placeOf } from "./pod-failure.ts";
 import { slotName } from "./slots.ts";
 
 /** A Pod that may be to blame, with what is known about the end of its worker. */
@@ -54,7 +55,7 @@ export function findSuspects(
     ...(deleted === undefined ? {} : { deleted }),
     // A run that was over when this process first saw it may have failed in this epoch, or in an earlier one.
     isComplete: group.watchedEpoch === record.fromEpoch && losses.every(([, loss]) => isFresh(group, loss)),
-    doubtful: unknown.map((member) => suspectOf(member, { reason: "PodRestarted", pod: member.pod.name })),
+    doubtful: unknown.map((member) => suspectOf(member, { reason: "PodRestarted", ...placeOf(member.pod) })),
     healthy: new Set([...group.told, ...stopped]).size,
   };
 }
@@ -97,7 +98,7 @@ function restartedEarly(
       if (!isEarly || heldStages.includes(pod.replicatedJob)) return false;
       return group.firstLosses.get(pod.uid)?.epoch !== fromEpoch && !isReplacement(member);
     })
-    .map((member) => suspectOf(member, { reason: "PodRestarted", pod: member.pod.name }));
+    .map((member) => suspectOf(member, { reason: "PodRestarted", ...placeOf(member.pod) }));
 }
 
 /** The Pod that the record names although no loss shows its failure: it had reached the next epoch by itself. */

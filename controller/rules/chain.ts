@@ -12,6 +12,7 @@ import { holdBarrier } from "./hold-barrier.ts";
 import { holdForFinalFailure } from "./hold-for-final-failure.ts";
 import { holdForSuccess } from "./hold-for-success.ts";
 import { initialize } from "./initialize.ts";
+import { judgeHang } from "./judge-hang.ts";
 import { liftBarrier } from "./lift-barrier.ts";
 import { recreateAfterPartialSuccess } from "./recreate-after-partial-success.ts";
 import { recreateJobSet } from "./recreate-jobset.ts";
@@ -91,6 +92,11 @@ export const RULES: readonly Rule[] = [
     name: "restart-on-request",
     why: "A failure that is known already ends the epoch first and is counted; its restart answers the request too.",
     apply: restartOnRequest,
+  },
+  {
+    name: "judge-hang",
+    why: "A failure or a request ends the epoch anyway, and explains better than a hang why nothing moves.",
+    apply: judgeHang,
   },
   {
     name: "uncount-disruption",

@@ -21,6 +21,13 @@ describe("lift-barrier", () => {
     expect(scene.epochs).toBe("0/1");
   });
 
+  it("waits until the address of every Pod is known, because workers ask for each other's names", () => {
+    const scene = new Scene().settle().job("workers-0").at(1, A).pod(B, { awaitsAddress: true }).at(1, B).settle();
+    expect(scene.epochs).toBe("0/0");
+    scene.pod(B, { awaitsAddress: false }).settle();
+    expect(scene.epochs).toBe("0/1");
+  });
+
   it("does not take a terminating Pod for one that has arrived", () => {
     const scene = new Scene().settle().job("workers-0").at(1, A, B).pod(B, { deletion: DELETED }).settle();
     expect(scene.epochs).toBe("0/0");

@@ -48,6 +48,13 @@ describe("report-stall, at the barrier,", () => {
     expect(scene.settle().notices.at(-1)?.note).toContain("container reprise-agent: ImagePullBackOff");
   });
 
+  it("names a Pod whose kubelet reports no address", () => {
+    const scene = new Scene({ workers: { pods: 1 } }).settle().job("workers-0").pod(A, { awaitsAddress: true });
+    scene.at(1, A).settle();
+    scene.now += 60_000;
+    expect(scene.settle().notices.at(-1)?.note).toContain(`${A} (its kubelet has not reported its address)`);
+  });
+
   it("is taken back when the barrier is lifted", () => {
     const scene = new Scene({ workers: { pods: 1 } }).settle().job("workers-0").pod(A).settle();
     scene.now += 60_000;

@@ -6,6 +6,7 @@ import { exemptionOf } from "../escalation/exemption.ts";
 import { planRecovery } from "../escalation/plan.ts";
 import { type Attribution, isInStreak, streakBefore, streakWith } from "../escalation/streak.ts";
 import { findCandidates, findCulprit, findRequested } from "../group/culprit.ts";
+import { lastStepOf } from "../group/last-step.ts";
 import { findSuspects, type Suspect } from "../group/suspects.ts";
 import { describeCause, describeLastWords, openRecord } from "../status/history.ts";
 import { isEveryPodBack } from "./barrier.ts";
@@ -51,7 +52,8 @@ function judge(
   const streak = streakAfter(context, record, attributionOf(culprit, isIgnored));
   const { why, ...plan } = planRecovery(context, culprit, suspects, streak, counted);
   const { action } = plan;
-  if (counted === record.counted && action === "RestartInPlace" && isSame(cause, record.cause)) return undefined;
+  const isSettled = isSame(cause, record.cause) && streak?.restarts === record.streak?.restarts;
+  if (counted === record.counted && action === "RestartInPlace" && isSettled) return undefined;
   const { streak: _, backoffUntil, ...rest } = record;
   const settled = {
     ...rest,
@@ -96,12 +98,12 @@ function withSettled({ status, rule }: Context, record: RestartRecord, notices: 
 
 /** The streak with this restart, on top of the records before it. */
 function streakAfter(
-  { status, policy }: Context,
+  { group, status, policy }: Context,
   { failureSeen = "" }: RestartRecord,
   attribution: Attribution,
 ): Streak | undefined {
   const earlier = { history: status.history.slice(0, -1) };
-  return streakWith(earlier, attribution, Date.parse(failureSeen), policy.progressAfter);
+  return streakWith(earlier, attribution, Date.parse(failureSeen), policy.progressAfter, lastStepOf(group, status));
 }
 
 /** Which Pod failed first is not known. What those have in common that are known to have failed is kept. */

@@ -4,7 +4,7 @@
 
 import { IN_PLACE_RESTART, type InPlaceRestart, type InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import { type Identity, readIdentity } from "../../src/api/metadata.ts";
+import { type Identity, readIdentity, wholeSeconds } from "../../src/api/metadata.ts";
 import { JOBSET } from "../../src/api/names.ts";
 import type { JsonObject } from "../../src/json/types.ts";
 import { ApiError } from "../../src/kube/api-error.ts";
@@ -74,7 +74,7 @@ export class FencedWrites {
   async failJobSet(jobSet: JobSet, { reason, message, at }: JobSetFailure, signal: AbortSignal): Promise<void> {
     const { namespace, name, resourceVersion, conditions } = jobSet;
     // Kubernetes stores condition times in whole seconds.
-    const lastTransitionTime = at.toISOString().replace(/\.\d+Z$/, "Z");
+    const lastTransitionTime = wholeSeconds(at.getTime());
     const failed = { type: "Failed", status: "True", reason, message, lastTransitionTime };
     // Append instead of replacing the list: other conditions may have fields that are unknown here.
     const body = [

@@ -93,6 +93,16 @@ describe("the account of a group's restarts", () => {
     });
   });
 
+  it("blames the node on which the Pod failed, also if its replacement is on another one", () => {
+    const scene = started().pod(A, { deletion: DELETED }).settle().forgetPod(A).settle();
+    const replacement = `${A}#1`;
+    comeBack(scene.pod(replacement, { node: "node-c" }), replacement, B);
+    expect(scene.status.availability).toMatchObject({
+      causes: [{ name: "PodDeleted", restarts: 1 }],
+      blamedNodes: [{ name: "node-a", restarts: 1 }],
+    });
+  });
+
   it("does not have a restart that is not complete", () => {
     expect(fail(started(), A).settle().status.availability).toMatchObject({ restarts: 0, causes: [] });
   });

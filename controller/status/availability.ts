@@ -3,18 +3,17 @@
 import { type Availability, TALLY_LIMIT, type Tally, timeSpent } from "../../src/api/availability.ts";
 import type { InPlaceRestartStatus } from "../../src/api/in-place-restart.ts";
 import type { JobSet } from "../../src/api/jobset.ts";
-import type { Group } from "../group/group.ts";
 import { timestamp } from "./conditions.ts";
 
 type Status = InPlaceRestartStatus;
 type State = Availability["state"];
 
 /** `status` has its new phase and history. */
-export function account(group: Group, jobSet: JobSet, status: Status, now: number): Availability {
+export function account(jobSet: JobSet, status: Status, now: number): Availability {
   const before = status.availability ?? opened(now);
   const state = stateOf(jobSet, status);
   const changed = state === before.state ? before : entered(before, state, beginOf(state, before, status, now));
-  return withRestart(group, changed, status);
+  return withRestart(changed, status);
 }
 
 function opened(now: number): Availability {
@@ -49,18 +48,17 @@ function beginOf(state: State, { since }: Availability, { history }: Status, now
 }
 
 /** Counts the newest restart once, when its next epoch has started: then its cause is final. */
-function withRestart(group: Group, before: Availability, { history }: Status): Availability {
+function withRestart(before: Availability, { history }: Status): Availability {
   const last = history.at(-1);
   if (last?.synced === undefined || last.toEpoch === undefined || last.toEpoch <= before.lastEpoch) return before;
-  const { reason, pod } = last.cause;
-  const member = pod === undefined ? undefined : [...group.members.values()].find((each) => each.pod.name === pod);
+  const { reason, pod, node } = last.cause;
   return {
     ...before,
     restarts: before.restarts + 1,
     lastEpoch: last.toEpoch,
     causes: counted(before.causes, reason),
     blamedPods: counted(before.blamedPods, pod),
-    blamedNodes: counted(before.blamedNodes, member?.pod.node),
+    blamedNodes: counted(before.blamedNodes, node),
   };
 }
 

@@ -112,7 +112,7 @@ function missingSlot({ job, slots }: ChildJob, index: number, pods: readonly Pod
 
 function reasonFor(pod: Pod, epoch: number): string | undefined {
   if (pod.deletion !== undefined) return terminating(pod);
-  if (pod.epoch.kind === "present" && pod.epoch.epoch === epoch) return undefined;
+  if (pod.epoch.kind === "present" && pod.epoch.epoch === epoch) return pod.awaitsAddress ? NO_ADDRESS : undefined;
   const scheduled = pod.conditions.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False") return `${scheduled.reason}: ${scheduled.message}`;
   for (const { name, state } of pod.containers) {
@@ -121,6 +121,8 @@ function reasonFor(pod: Pod, epoch: number): string | undefined {
   if (pod.epoch.kind === "malformed") return "its epoch cannot be read";
   return pod.epoch.kind === "absent" ? "its agent has not taken an epoch" : `still at epoch ${pod.epoch.epoch}`;
 }
+
+const NO_ADDRESS = "its kubelet has not reported its address";
 
 function terminating({ node }: Pod): string {
   return `terminating on ${node ?? "no node"}`;

@@ -1,11 +1,12 @@
 // The Pod that a group waits for because it does not terminate (KEP-3939: the Job creates the replacement only
 // afterwards). Reported at once on an unreachable node, otherwise when the grace period is over and the kubelet had
 // time to report. Pure.
+import { wholeSeconds } from "../../src/api/metadata.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import { endOfGrace, OVERDUE_MS } from "../group/grace.ts";
 import type { Group, Member } from "../group/group.ts";
 import { judgeStuckPod } from "../stuck-pods/decide.ts";
-import { explainVerdict, wholeSeconds } from "../stuck-pods/explain.ts";
+import { explainVerdict } from "../stuck-pods/explain.ts";
 
 interface AwaitedTermination {
   readonly reason: "NodeUnreachable" | "GracePeriodOver";

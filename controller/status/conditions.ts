@@ -14,6 +14,8 @@ export const CONDITION = {
   stalled: "Stalled",
   /** A Pod does not terminate, so its Job cannot create the replacement. */
   waitingForTermination: "WaitingForTermination",
+  /** No worker that reports its progress makes any. */
+  hung: "Hung",
   budgetSpent: "BudgetSpent",
 } as const;
 
@@ -49,8 +51,16 @@ export function hasCondition({ conditions }: InPlaceRestartStatus, type: string)
   return conditions.some((condition) => condition.type === type);
 }
 
-export function isStalled({ conditions }: InPlaceRestartStatus): boolean {
-  return conditions.some(({ type, status }) => type === CONDITION.stalled && status === "True");
+export function isStalled(status: InPlaceRestartStatus): boolean {
+  return isTrue(status, CONDITION.stalled);
+}
+
+export function isHung(status: InPlaceRestartStatus): boolean {
+  return isTrue(status, CONDITION.hung);
+}
+
+function isTrue({ conditions }: InPlaceRestartStatus, asked: string): boolean {
+  return conditions.some(({ type, status }) => type === asked && status === "True");
 }
 
 /** RFC 3339 with milliseconds. */

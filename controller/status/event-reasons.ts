@@ -54,6 +54,13 @@ export const EVENT_TEXTS = {
     type: "Warning",
     meaning: "Every Pod is back. The barrier is held for a while because the group keeps failing without progress.",
   },
+  GroupHung: {
+    on: "JobSet",
+    type: "Warning",
+    meaning:
+      "No worker that reports its progress has made any for the time in `reprise.dev/hang-after`. The note names the " +
+      "Pod that stopped first, if it is known, since when, and its last step.",
+  },
   RestartedInPlace: {
     on: "JobSet",
     type: "Normal",

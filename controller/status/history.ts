@@ -58,7 +58,9 @@ export function withoutOpenRecord(status: Status): Status {
 }
 
 /** For example "Pod train-workers-0-1-abcde: container main exited with code 3". */
-export function describeCause({ reason, pod, container, exitCode, candidates, request }: RestartCause): string {
+export function describeCause(cause: RestartCause): string {
+  const { reason, pod, container, exitCode, candidates, request } = cause;
+  if (reason === "Hung") return describeHang(cause);
   if (candidates !== undefined) return describeCandidates(candidates, exitCode);
   const exit = container === undefined ? "" : `container ${container} exited with code ${exitCode ?? "unknown"}`;
   const what: Readonly<Record<RestartCause["reason"], string>> = {
@@ -68,10 +70,22 @@ export function describeCause({ reason, pod, container, exitCode, candidates, re
     PodDeleted: "was deleted",
     Disruption: "was disrupted",
     StateLost: "the group's InPlaceRestart object was lost",
+    Hung: "",
     Requested: `a restart was requested: ${JSON.stringify(request ?? "")}`,
   };
   if (reason === "StateLost" || reason === "Requested") return what[reason];
   return pod === undefined ? `a Pod ${what[reason]}` : `Pod ${pod}: ${what[reason]}`;
+}
+
+/** For example "no worker makes progress: Pod a stopped first, at 2026-01-01T00:00:00.000Z, after step 12". */
+function describeHang({ pod, candidates = [], since, step, rank }: RestartCause): string {
+  const of = rank === undefined ? "" : ` (NCCL rank ${rank})`;
+  const who =
+    pod === undefined
+      ? `it is not known which of ${candidates.join(", ")} stopped first`
+      : `Pod ${pod}${of} stopped first`;
+  const after = step === undefined ? "" : ` after ${rank === undefined ? "step" : "operation"} ${step}`;
+  return `no worker makes progress: ${who}, at ${since}${after}`;
 }
 
 /** For example "Pods a, b failed at about the same time with code 1, and it is not known which was the first". */

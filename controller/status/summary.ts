@@ -4,11 +4,12 @@ import { formatReady, type InPlaceRestartStatus, type Phase, type ReadyCount } f
 import type { JobSet } from "../../src/api/jobset.ts";
 import { epochRuns } from "../group/epochs.ts";
 import { type Group, participants } from "../group/group.ts";
+import { findHang } from "../group/hang.ts";
 import { expectedSlots } from "../group/slots.ts";
 import { unfilledStages } from "../group/startup-order.ts";
 import { account } from "./availability.ts";
 import { awaitedTermination } from "./awaited-termination.ts";
-import { CONDITION, type ConditionUpdate, hasCondition, STALL, withCondition } from "./conditions.ts";
+import { CONDITION, type ConditionUpdate, hasCondition, isHung, STALL, withCondition } from "./conditions.ts";
 import { describeHold, openRecord } from "./history.ts";
 
 type Status = InPlaceRestartStatus;
@@ -35,11 +36,14 @@ export function summarize(group: Group, jobSet: JobSet, status: Status, now: num
     ...(isStallOver(status, { atBarrier, stageWaits })
       ? [{ type: CONDITION.stalled, status: false, reason: "Lifted", message: "" }]
       : []),
+    ...(isHung(status) && findHang(group, jobSet, status) === undefined
+      ? [{ type: CONDITION.hung, status: false, reason: "Moving", message: "" }]
+      : []),
     ...terminationUpdates(group, status, atBarrier, now),
   ];
   const conditions = updates.reduce((known, update) => withCondition(known, update, now), status.conditions);
   const summary = { ...status, phase, ready: formatReady(readyCount(group)), conditions };
-  return { ...summary, availability: account(group, jobSet, summary, now) };
+  return { ...summary, availability: account(jobSet, summary, now) };
 }
 
 /** Pods that are ready or have succeeded, out of those the group has when it is complete. */

@@ -1,5 +1,6 @@
 // What happens to a Pod that does not terminate, and what the user can do, as text for conditions. It contains no ages
 // and no counts, because every change of a condition is a write. Pure.
+import { wholeSeconds } from "../../src/api/metadata.ts";
 import { ANNOTATION, LABEL } from "../../src/api/names.ts";
 import type { Pod } from "../../src/api/pod.ts";
 import type { LeaveReason, StuckVerdict } from "./decide.ts";
@@ -14,11 +15,6 @@ export function explainVerdict(verdict: StuckVerdict, pod: Pick<Pod, "name" | "n
     case "leave":
       return EXPLANATIONS[verdict.reason](pod);
   }
-}
-
-/** RFC 3339 in whole seconds, as Kubernetes writes deletion times. */
-export function wholeSeconds(time: number): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function freedAt(time: number): string {

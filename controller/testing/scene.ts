@@ -215,6 +215,15 @@ export class Scene {
     return this;
   }
 
+  /** The agent of the Pod takes back its report about the progress of the worker. */
+  moves(slot: string): this {
+    const known = this.#pods.get(slot);
+    if (known === undefined) return this;
+    const { hang: _, ...pod } = known;
+    this.#pods.set(slot, pod);
+    return this.pod(slot);
+  }
+
   forgetPod(slot: string): this {
     this.#pods.delete(slot);
     forgetPod(this.group, slot, this.now);

@@ -15,8 +15,8 @@ it("the chart has no template of a manifest that is gone", () => {
   expect(written.filter((file) => !chartFiles().has(file))).toEqual([]);
 });
 
-it("every manifest of the default install has a template, or a reason why it has none", () => {
-  const folders = ["crd", "webhook", "agent", "controller", "default"];
+it("every manifest of the default install and the dashboard has a template, or a reason why it has none", () => {
+  const folders = ["crd", "webhook", "agent", "controller", "dashboard", "default"];
   const manifests = folders
     .flatMap((folder) =>
       parse(readFileSync(`manifests/${folder}/kustomization.yaml`, "utf8")).resources.map(

@@ -21,10 +21,8 @@ function block(value: string, indent: number): string {
   return `{{- toYaml ${value} | nindent ${indent} }}`;
 }
 
-function deployment(program: string): readonly Edit[] {
-  const values = `.Values.${program}`;
+function pod(program: string): readonly Edit[] {
   return [
-    ["  replicas: 2\n", `  replicas: {{ ${values}.replicas }}\n`],
     [
       `      serviceAccountName: reprise-${program}\n`,
       `      serviceAccountName: reprise-${program}\n` +
@@ -32,7 +30,14 @@ function deployment(program: string): readonly Edit[] {
         "      {{- . | trim | nindent 6 }}\n      {{- end }}\n",
     ],
     [/(?<= image: )reprise:.+/, IMAGE],
-    [/(?<=^ {10}resources:\n)(?: {12}.*\n)+/m, `            ${block(`${values}.resources`, 12)}\n`],
+    [/(?<=^ {10}resources:\n)(?: {12}.*\n)+/m, `            ${block(`.Values.${program}.resources`, 12)}\n`],
+  ];
+}
+
+function deployment(program: string): readonly Edit[] {
+  return [
+    ["  replicas: 2\n", `  replicas: {{ .Values.${program}.replicas }}\n`],
+    ...pod(program),
     [
       `            name: reprise-${program}-config\n`,
       `            name: reprise-${program}-config-{{ include "reprise.configHash" . }}\n`,
@@ -71,6 +76,8 @@ const ports =
   "        {{- range .Values.networkPolicy.apiServerPorts }}\n        - protocol: TCP\n          port: {{ . }}\n" +
   "        {{- end }}\n";
 
+const DASHBOARD_ENABLED = ".Values.dashboard.enabled";
+
 /** By the path under manifests/. */
 const SOURCES: Readonly<Record<string, Source>> = {
   "crd/reprise.dev_groupepochs.yaml": { condition: ".Values.crds.install" },
@@ -104,6 +111,36 @@ const SOURCES: Readonly<Record<string, Source>> = {
   "controller/flowschema.yaml": {},
   "controller/poddisruptionbudget.yaml": { edits: disruptionBudget("controller") },
   "controller/deployment.yaml": { edits: deployment("controller") },
+  "dashboard/serviceaccount.yaml": { condition: DASHBOARD_ENABLED },
+  "dashboard/rbac.yaml": { condition: DASHBOARD_ENABLED },
+  "dashboard/service.yaml": { condition: DASHBOARD_ENABLED },
+  "dashboard/networkpolicy.yaml": {
+    condition: `and ${DASHBOARD_ENABLED} .Values.networkPolicy.enabled`,
+    edits: [
+      [API_SERVER_PORTS, ports],
+      [
+        "          port: http\n",
+        "          port: http\n      {{- with .Values.dashboard.allowFrom }}\n      from:\n" +
+          "        {{- toYaml . | nindent 8 }}\n      {{- end }}\n",
+      ],
+      [
+        /: narrow `from` to them\. Egress: the API server, as in\n# /,
+        ". See dashboard.allowFrom.\n# Egress: the API server, as in ",
+      ],
+    ],
+  },
+  "dashboard/deployment.yaml": {
+    condition: DASHBOARD_ENABLED,
+    edits: [
+      ...pod("dashboard"),
+      [
+        "            - --address=\n",
+        "            - --address=\n            {{- range .Values.dashboard.allowHosts }}\n" +
+          "            - --allow-host={{ . }}\n            {{- end }}\n",
+      ],
+      [/add the name of\n +# your proxy with --allow-host\./, "see\n            # dashboard.allowHosts."],
+    ],
+  },
   "webhook/serviceaccount.yaml": {},
   "webhook/rbac.yaml": {},
   "webhook/service.yaml": {},

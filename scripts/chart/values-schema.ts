@@ -26,14 +26,18 @@ function map(properties: Readonly<Record<string, Schema>>, more: Schema = {}): S
   return { type: "object", properties, additionalProperties: false, ...more };
 }
 
-const program: Readonly<Record<string, Schema>> = {
-  replicas: { type: "integer", minimum: 0 },
+const pod: Readonly<Record<string, Schema>> = {
   resources: anyMap,
-  podDisruptionBudget: map({ maxUnavailable: countOrPercentage, minAvailable: countOrPercentage }),
   priorityClassName: text,
   nodeSelector: texts,
   tolerations: anyMaps,
   topologySpreadConstraints: anyMaps,
+};
+
+const program: Readonly<Record<string, Schema>> = {
+  ...pod,
+  replicas: { type: "integer", minimum: 0 },
+  podDisruptionBudget: map({ maxUnavailable: countOrPercentage, minAvailable: countOrPercentage }),
 };
 
 const monitor = { enabled: flag, labels: texts };
@@ -61,6 +65,7 @@ export function valuesSchema(): Schema {
       ),
       webhook: map({ ...program, validationFailurePolicy: { enum: ["Ignore", "Fail"] } }),
       controller: map(program),
+      dashboard: map({ ...pod, enabled: flag, allowHosts: { type: "array", items: name }, allowFrom: anyMaps }),
       priorityClass: map({ create: flag }),
       networkPolicy: map({
         enabled: flag,

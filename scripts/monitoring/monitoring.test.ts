@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { SUSPECT_RESTARTS } from "../../src/api/availability-figures.ts";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { terminalProgress } from "../../test/cluster/progress.ts";
@@ -82,6 +83,12 @@ describe("the alerts", () => {
       expect(readFileSync(PAGE, "utf8").split("\n")).toContain(`### ${name}`);
     },
   );
+
+  it("name a node as soon as `reprise status` does", () => {
+    const { expr } = alerts().find(({ name }) => name === "RepriseNodeCausesFailures") ?? {};
+    // A node has no series before its first restart.
+    expect(expr).toMatch(new RegExp(`>= ${SUSPECT_RESTARTS - 1}$`));
+  });
 
   it("are all that the runbook has", () => {
     const sections = [...readFileSync(PAGE, "utf8").matchAll(/^### (Reprise\w+)$/gm)].map(([, name]) => name);

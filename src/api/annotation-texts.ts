@@ -150,6 +150,53 @@ export const ANNOTATION_TEXTS: Readonly<Record<keyof typeof ANNOTATION, Annotati
       "memory. By default the agent removes what it can before the workers start.",
     section: "failure-policy.md#what-a-worker-finds-after-a-restart-in-place",
   },
+  hangAfter: {
+    on: "JobSet",
+    values: 'a duration from 1s, or "learned"',
+    byDefault: "no hang detection, unless another annotation about hangs is set; then learned",
+    example: "15m",
+    description:
+      "Turns hang detection on. The group hangs if none of the workers that report progress has made any for this " +
+      "long. `learned` is five times the longest pause so far, and at least ten minutes. Must be longer than a " +
+      "checkpoint or a compilation.",
+    section: "hangs.md#choose-a-limit",
+  },
+  onHang: {
+    on: "JobSet",
+    values: '"warn" or "restart"',
+    byDefault: "warn",
+    example: "restart",
+    description:
+      "What happens to a group that hangs: an Event and a condition, or a counted restart in place. May be changed " +
+      "while the JobSet runs.",
+    section: "hangs.md#what-happens-to-a-group-that-hangs",
+  },
+  startDeadline: {
+    on: "JobSet",
+    values: "a duration from 1s",
+    byDefault: "none: a worker that never reports is never judged",
+    example: "30m",
+    description:
+      "How long the workers may run until their first sign of progress. Later, the group is treated as one that hangs.",
+    section: "hangs.md#a-hang-at-start",
+  },
+  progressFile: {
+    on: "JobSet",
+    values: "the absolute path of a file in a volume that the workers mount",
+    byDefault: "the file in `REPRISE_PROGRESS_FILE`, in a small volume of injection",
+    example: "/checkpoints/latest",
+    description:
+      "A file that changes while the job makes progress, such as a log or the pointer to the last checkpoint.",
+    section: "hangs.md#a-file-that-you-have-already",
+  },
+  hangDetection: {
+    on: "JobSet",
+    values: '"file" or "nccl-ras"',
+    byDefault: "file",
+    example: "file",
+    description: "How agents see progress: in a file, or by asking the RAS service of NCCL 2.28.7 or newer.",
+    section: "hangs.md#nccl",
+  },
   safeToForcefullyDelete: {
     on: "JobSet (copied to its Pods) or Pod",
     values: '"true" or "false"',

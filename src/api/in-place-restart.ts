@@ -36,6 +36,8 @@ export const RESTART_REASONS = [
   "Disruption",
   /** The InPlaceRestart object was lost while the group ran. */
   "StateLost",
+  /** No worker made progress. */
+  "Hung",
   /** An annotation of the JobSet asked for a restart. */
   "Requested",
 ] as const;
@@ -45,6 +47,8 @@ export interface RestartCause {
   readonly reason: RestartReason;
   /** The Pod to blame. Until the restart is judged, the Pod whose failure was seen first. */
   readonly pod?: string;
+  /** Where that Pod ran: it may be gone when the restart is judged. */
+  readonly node?: string;
   readonly container?: string;
   readonly exitCode?: number;
   /** The last words of the container, as plain text. */
@@ -53,6 +57,11 @@ export interface RestartCause {
   readonly candidates?: readonly string[];
   /** The request that was carried out, as the user wrote it. */
   readonly request?: string;
+  /** When the worker to blame made its last progress, and its last step. Only of a hang. */
+  readonly since?: string;
+  readonly step?: number;
+  /** Its rank, if NCCL was asked. */
+  readonly rank?: number;
 }
 
 /** Candidates that a cause names. */
@@ -107,6 +116,8 @@ export interface RestartRecord extends RestartSteps {
   readonly backoffUntil?: string;
   /** The epoch that ended. */
   readonly fromEpoch: number;
+  /** The last step of the epoch that ended, if a worker reported steps. */
+  readonly step?: number;
   /** The epoch that started after the restart; absent while the restart is open. */
   readonly toEpoch?: number;
   /** Whether the restart counts towards the budget. */
@@ -223,6 +234,7 @@ function readRecord(value: unknown): RestartRecord[] {
   const targets = readTexts(record["targets"]);
   const streak = readStreak(record["streak"]);
   const backoffUntil = asText(record["backoffUntil"]);
+  const step = asCount(record["step"]);
   return [
     {
       cause: readCause(reason, record["cause"]),
@@ -233,6 +245,7 @@ function readRecord(value: unknown): RestartRecord[] {
       ...(streak === undefined ? {} : { streak }),
       ...(backoffUntil === undefined ? {} : { backoffUntil }),
       fromEpoch,
+      ...(step === undefined ? {} : { step }),
       ...(toEpoch === undefined ? {} : { toEpoch }),
       counted: record["counted"] === true,
       ...readSteps(record),
@@ -243,19 +256,27 @@ function readRecord(value: unknown): RestartRecord[] {
 function readCause(reason: RestartReason, value: unknown): RestartCause {
   const cause = asMap(value);
   const pod = asText(cause["pod"]);
+  const node = asText(cause["node"]);
   const container = asText(cause["container"]);
   const exitCode = asInteger(cause["exitCode"]);
   const message = asText(cause["message"]);
   const candidates = readTexts(cause["candidates"]);
   const request = asText(cause["request"]);
+  const since = asText(cause["since"]);
+  const step = asCount(cause["step"]);
+  const rank = asCount(cause["rank"]);
   return {
     reason,
     ...(pod === undefined ? {} : { pod }),
+    ...(node === undefined ? {} : { node }),
     ...(container === undefined ? {} : { container }),
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(message === undefined ? {} : { message }),
     ...(candidates.length === 0 ? {} : { candidates }),
     ...(request === undefined ? {} : { request }),
+    ...(since === undefined ? {} : { since }),
+    ...(step === undefined ? {} : { step }),
+    ...(rank === undefined ? {} : { rank }),
   };
 }
 

@@ -23,6 +23,11 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export function wholeSeconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
 /** A missing name or UID reads as empty text. It equals no real one, so no owner chain matches through it. */
 export function readIdentity(raw: unknown): Identity {
   const metadata = asMap(asMap(raw)["metadata"]);

@@ -36,12 +36,28 @@ export const ANNOTATION = {
   agentMemory: "reprise.dev/agent-memory",
   /** "true": what workers leave in shared memory stays there when they restart in place. */
   keepSharedMemory: "reprise.dev/keep-shared-memory",
+  /** A duration, or "learned": how long no worker may make progress. Asks for hang detection. */
+  hangAfter: "reprise.dev/hang-after",
+  /** "warn" (default) | "restart": what happens to a group that hangs. */
+  onHang: "reprise.dev/on-hang",
+  /** A duration: how long a worker may take until its first sign of progress. */
+  startDeadline: "reprise.dev/start-deadline",
+  /** A file in a volume of the user that changes with each step. Default: a file in a volume of injection. */
+  progressFile: "reprise.dev/progress-file",
+  /** "file" (default) | "nccl-ras": where the agent sees the progress of its worker. */
+  hangDetection: "reprise.dev/hang-detection",
   /** On a JobSet (copied to its Pods) or on a Pod. */
   safeToForcefullyDelete: "reprise.dev/safe-to-forcefully-delete",
 } as const;
 
 /** Pod annotation, written by the agent: how much earlier runs left in shared memory that it could not remove. */
 export const SHM_LEFTOVER_ANNOTATION = "reprise.dev/shm-leftover-bytes";
+
+/** Pod annotation, written by the agent: the worker makes no progress (hang-report.ts). */
+export const HANG_ANNOTATION = "reprise.dev/hang";
+
+/** Pod annotation, written by the agent with its epoch: the last step of the epoch before. */
+export const LAST_STEP_ANNOTATION = "reprise.dev/last-step";
 
 /** The ConfigMap with the failure policies of a namespace, one per key. RBAC grants access to this name only. */
 export const FAILURE_POLICIES_CONFIG_MAP = "reprise-failure-policies";
@@ -86,6 +102,11 @@ export const AGENT = {
   tokenMountPath: "/var/run/secrets/reprise.dev/agent",
   /** Where the agent sees the volume that workers mount at /dev/shm. */
   sharedMemoryMountPath: "/var/run/reprise.dev/shm",
+  /** A small volume in memory, in which workers report their progress. */
+  progressVolume: "reprise-progress",
+  progressMountPath: "/var/run/reprise.dev/progress",
+  /** Where the agent sees the volume of the user that the progress file is in. */
+  userProgressMountPath: "/var/run/reprise.dev/user-progress",
   /** Path of the agent in the image. */
   binary: "/usr/local/bin/reprise-agent",
   /** `<binary> probe` is the startup probe of a Pod in which the agent has no port. It ends when the barrier lifts. */
@@ -113,8 +134,28 @@ export const BARRIER_PORT_ENV = "BARRIER_PORT";
 /** What the startup probe asks for: success when the barrier has lifted. */
 export const BARRIER_PATH = "/barrier";
 
+/** What is known about the progress of the worker, at the same port: for people who ask, never for decisions. */
+export const PROGRESS_PATH = "/progress";
+
 /** Folders in shared memory that the agent clears, separated by colons. Without it, the agent clears none. */
 export const SHARED_MEMORY_ENV = "SHARED_MEMORY";
+
+/** In workers: the file to touch, or to write `step=1234` to, once per step. */
+export const PROGRESS_FILE_ENV = "REPRISE_PROGRESS_FILE";
+
+/** Environment variables of an agent that detects hangs. */
+export const HANG_ENV = {
+  /** Milliseconds, or "learned". Without it, the agent detects none. */
+  hangAfter: "HANG_AFTER_MS",
+  startDeadline: "START_DEADLINE_MS",
+  /** The path at which the agent sees the progress file. Without it, the agent asks NCCL. */
+  progressFile: "PROGRESS_FILE",
+  /** Addresses of the Pod, separated by commas: NCCL names its ranks by their address. */
+  podIps: "POD_IPS",
+} as const;
+
+/** Where NCCL answers questions about its ranks. */
+export const NCCL_RAS_PORT = 28_028;
 
 /** Shared memory as every container sees it. */
 export const SHARED_MEMORY_FOLDER = "/dev/shm";

@@ -73,6 +73,7 @@ describe("readPod", () => {
       reason: "",
       deletion: { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 },
       node: "node-1",
+      awaitsAddress: true,
       conditions: [{ type: "Ready", status: "False", reason: "", message: "" }],
       containers: [
         {
@@ -125,6 +126,16 @@ describe("readPod", () => {
     expect(pod).toMatchObject({ phase: "Unknown", conditions: [], containers: [], epoch: { kind: "absent" } });
     expect(pod).not.toHaveProperty("node");
     expect(pod).not.toHaveProperty("deletion");
+  });
+
+  it.each([
+    [{}, {}, false],
+    [{ nodeName: "" }, {}, false],
+    [{ nodeName: "node-1" }, {}, true],
+    [{ nodeName: "node-1" }, { podIP: "" }, true],
+    [{ nodeName: "node-1" }, { podIP: "10.1.0.9" }, false],
+  ])("takes a Pod with spec %j and status %j for one without its address: %s", (spec, status, awaitsAddress) => {
+    expect(readPod({ spec, status }).awaitsAddress).toBe(awaitsAddress);
   });
 
   it("never takes a termination without an exit code for a success", () => {

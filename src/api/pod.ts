@@ -2,6 +2,7 @@
 
 import { asCount, asIndex, asInteger, asList, asMap, asText } from "../json/fields.ts";
 import { type EpochReading, readEpoch } from "./epoch.ts";
+import { type HangReport, readHangReport } from "./hang-report.ts";
 import { lastWords } from "./last-words.ts";
 import {
   type Condition,
@@ -18,9 +19,11 @@ import {
   ANNOTATION,
   COMPLETION_INDEX_LABEL,
   FAILURE_RECOVERY,
+  HANG_ANNOTATION,
   JOBSET,
   KUEUE,
   LABEL,
+  LAST_STEP_ANNOTATION,
   SHM_LEFTOVER_ANNOTATION,
 } from "./names.ts";
 
@@ -64,11 +67,17 @@ export interface Pod extends Identity {
   readonly epoch: EpochReading;
   /** What earlier runs left in shared memory. Absent if it is little. Every worker of the Pod may forge it. */
   readonly shmLeftoverBytes?: number;
+  /** That its worker makes no progress. Every worker of the Pod may forge it. */
+  readonly hang?: HangReport;
+  /** The last step of the epoch before this one, as far as its agent knows it. */
+  readonly lastStep?: number;
   readonly phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
   /** Why the Pod is in its phase, such as Evicted. */
   readonly reason: string;
   readonly deletion?: { readonly timestamp: string; readonly graceSeconds: number };
   readonly node?: string;
+  /** Whether it has a node, and its kubelet has not reported its address. No DNS name leads to it yet. */
+  readonly awaitsAddress: boolean;
   readonly conditions: readonly Condition[];
   readonly containers: readonly ContainerStatus[];
 }
@@ -80,6 +89,7 @@ export const NEW_POD = {
   epoch: { kind: "absent" },
   phase: "Pending",
   reason: "",
+  awaitsAddress: false,
   conditions: [],
   containers: [],
 } as const satisfies Partial<Pod>;
@@ -92,8 +102,11 @@ export function readPod(raw: unknown): Pod {
   const jobIndex = asIndex(labels[JOBSET.jobIndexKey]);
   const completionIndex = asIndex(labels[COMPLETION_INDEX_LABEL]);
   const deletion = readDeletion(raw);
-  const node = asText(spec["nodeName"]);
-  const shmLeftoverBytes = readBytes(readAnnotations(raw)[SHM_LEFTOVER_ANNOTATION]);
+  const node = asText(spec["nodeName"]) ?? "";
+  const annotations = readAnnotations(raw);
+  const shmLeftoverBytes = readNumber(annotations[SHM_LEFTOVER_ANNOTATION]);
+  const hang = readHangReport(annotations[HANG_ANNOTATION]);
+  const lastStep = readNumber(annotations[LAST_STEP_ANNOTATION]);
   return {
     ...readIdentity(raw),
     ...(controller === undefined ? {} : { controller }),
@@ -106,10 +119,13 @@ export function readPod(raw: unknown): Pod {
     safeToForcefullyDelete: readForceDeleteConsent(raw) !== undefined,
     epoch: readEpoch(asMap(asMap(asMap(raw)["metadata"])["annotations"])[JOBSET.epochAnnotation]),
     ...(shmLeftoverBytes === undefined ? {} : { shmLeftoverBytes }),
+    ...(hang === undefined ? {} : { hang }),
+    ...(lastStep === undefined ? {} : { lastStep }),
     phase: readPhase(status["phase"]),
     reason: asText(status["reason"]) ?? "",
     ...(deletion === undefined ? {} : { deletion }),
-    ...(node === undefined || node === "" ? {} : { node }),
+    ...(node === "" ? {} : { node }),
+    awaitsAddress: node !== "" && (asText(status["podIP"]) ?? "") === "",
     conditions: readConditions(status["conditions"]).filter(({ type }) => KEPT_CONDITIONS.has(type)),
     containers: [
       ...asList(status["initContainerStatuses"]).map((item) => readContainer(item, true)),
@@ -146,7 +162,7 @@ function readPhase(value: unknown): Pod["phase"] {
 }
 
 /** Digits only, as the agent writes them. 15 are exact in a number. */
-function readBytes(text: string | undefined): number | undefined {
+function readNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 

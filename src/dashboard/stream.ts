@@ -122,9 +122,7 @@ export class EventStream {
       if (watching.length === 0) continue;
       const texts = [
         ...(detail ? [encode("detail", { now, detail: model.detail(key) })] : []),
-        ...(added.length + changed.length + removed.length > 0
-          ? [encode("pods", { now, reset: false, added, changed, removed })]
-          : []),
+        ...podEvents(now, { added, changed, removed }),
       ];
       for (const client of watching) for (const text of texts) this.#send(client, text);
     }
@@ -165,6 +163,20 @@ export class EventStream {
     this.#clients.delete(client);
     client.response.destroy();
   }
+}
+
+/** Changes in one event: a page takes a few milliseconds for them, and can draw a frame before the next event. */
+const CHANGES_PER_EVENT = 2_000;
+
+function podEvents(now: number, { added, changed, removed }: Pick<Events["pods"], "added" | "changed" | "removed">) {
+  const events: string[] = [];
+  if (added.length + removed.length > 0)
+    events.push(encode("pods", { now, reset: false, added, changed: [], removed }));
+  for (let from = 0; from < changed.length; from += CHANGES_PER_EVENT) {
+    const some = changed.slice(from, from + CHANGES_PER_EVENT);
+    events.push(encode("pods", { now, reset: false, added: [], changed: some, removed: [] }));
+  }
+  return events;
 }
 
 /** JSON has no line breaks, so the data is always one line. */

@@ -7,6 +7,7 @@ import type { Overwrites } from "./overwrites.ts";
 import { withAgentFirst } from "./parts/agent.ts";
 import { withJobFields, withPodFailureRules, withSlots } from "./parts/job.ts";
 import { type PodAdditions, withPodFields, withPodMetadata } from "./parts/pod.ts";
+import { type ProgressAdditions, withProgress } from "./parts/progress.ts";
 import { withRetries } from "./parts/retries.ts";
 import { changeJob, changePod } from "./parts/template.ts";
 import { withTolerations } from "./parts/tolerations.ts";
@@ -21,6 +22,8 @@ export interface Additions {
   /** Containers that keep the OnFailure of their Pod. */
   readonly retried: ReadonlySet<string>;
   readonly tolerations: readonly JsonObject[];
+  /** Where workers report their progress. Undefined if no hangs are detected, or by other means. */
+  readonly progress: ProgressAdditions | undefined;
 }
 
 export function withAdditions(
@@ -36,7 +39,8 @@ export function withAdditions(
         const retrying = withRetries(podSpec, additions.retried);
         const fields = withTolerations(withPodFields(retrying, additions.pod), additions.tolerations);
         const workers = withWorkers(fields, additions.workers, index, overwrites);
-        return withAgentFirst(workers, additions.agent);
+        const reporting = withProgress(workers, additions.progress, new Set(additions.workers.rules.keys()));
+        return withAgentFirst(reporting, additions.agent);
       }),
     );
   });

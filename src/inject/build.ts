@@ -9,6 +9,7 @@ import type { Participant } from "./participation.ts";
 import { type AgentContext, agentFacts, buildAgent, findAgent, rebuildAgent } from "./parts/agent.ts";
 import { jobFailureRules, newJobFields } from "./parts/job.ts";
 import { DEFAULT_CONTAINER } from "./parts/pod.ts";
+import { progressAdditions } from "./parts/progress.ts";
 import { containersToRetry } from "./parts/retries.ts";
 import { tokenVolume } from "./parts/token.ts";
 import { nodeLossTolerations } from "./parts/tolerations.ts";
@@ -24,6 +25,7 @@ export function additionsBuilder(context: AgentContext, groupSize: number): (par
     tokenVolume: tokenVolume(),
     labels: { [LABEL.injected]: "true" },
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds),
+    progress: progressAdditions(),
   };
 
   return ({ template, workers }) => {
@@ -49,6 +51,7 @@ export function additionsBuilder(context: AgentContext, groupSize: number): (par
       },
       retried: containersToRetry(template.podSpec, names),
       tolerations: shared.tolerations,
+      progress: facts.progress.kind === "volume" ? shared.progress : undefined,
     };
   };
 }

@@ -14,7 +14,7 @@ import { createPolicyLookup, type PolicyLookup } from "../policy/lookup.ts";
 import { type Additions, withAdditions } from "./additions.ts";
 import { budgetOfNew } from "./budget.ts";
 import { additionsBuilder } from "./build.ts";
-import { type FindPolicy, readInputs } from "./inputs.ts";
+import { type FindPolicy, type Inputs, readInputs } from "./inputs.ts";
 import { leftOutWarnings, recordedLeftOut, refusals } from "./left-out.ts";
 import { lossWarnings } from "./losses.ts";
 import { Overwrites } from "./overwrites.ts";
@@ -22,6 +22,7 @@ import { findUpstreamAgent } from "./own-agent.ts";
 import { checkWholeGroup, findParticipants, type Outsider, type Participant } from "./participation.ts";
 import { type AgentContext, findAgent } from "./parts/agent.ts";
 import { checkRuleName, withFailJobSetRule } from "./parts/failure-policy.ts";
+import { checkProgressFile, progressSource } from "./parts/progress.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { writtenBackoffLimits } from "./stored/backoff-limits.ts";
 import { isInjected } from "./stored/is-injected.ts";
@@ -112,6 +113,11 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
   const chosen = participants.length + outsiders.length;
   if (errors.length === 0) errors.push(...checkWholeGroup(chosen, jobs.length, context.protocol));
   errors.push(...refusals(settings.onUnsupported === "refuse" ? outsiders : outsiders.filter(hasAgent)));
+  errors.push(
+    ...toFindings(
+      checkProgressFile(sourcesOf(participants, inputs), context.protocol === "epoch" ? inputs.hangs : undefined),
+    ),
+  );
   const failsJobSet = inputs.policy.fail.length > 0;
   if (failsJobSet) errors.push(...toFindings(checkRuleName(spec)));
   if (errors.length > 0) return { kind: "refused", errors, warnings: [] };
@@ -148,6 +154,18 @@ function injectNew(request: InjectionRequest): InjectionOutcome {
       ...(budget === undefined ? [] : lossWarnings(spec, participants, budget.budget)),
     ],
   };
+}
+
+/** How the agent of each participant sees its workers. */
+function sourcesOf(
+  participants: readonly Participant[],
+  { hangs }: Inputs,
+): readonly ReturnType<typeof progressSource>[] {
+  return participants.map(({ template, workers }) => {
+    const names = new Set(workers);
+    const containers = template.containers.filter(({ name }) => typeof name === "string" && names.has(name));
+    return progressSource(containers, hangs);
+  });
 }
 
 /** The number of Pods. Agents of a large group spread their requests. */

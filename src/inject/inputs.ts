@@ -9,6 +9,7 @@ import type { JsonObject } from "../json/types.ts";
 import { type ExitCodePolicy, RESTART_EVERYTHING } from "../policy/exit-codes.ts";
 import type { PolicyAnswer } from "../policy/lookup.ts";
 import { resolveExitCodes } from "../policy/resolve.ts";
+import { HANG_ANNOTATIONS, type HangInputs, readHangInputs } from "./hang-inputs.ts";
 
 /** The annotations that configure an injection, as written. The record keeps them. */
 export type InputTexts = { readonly [key: string]: string };
@@ -25,6 +26,7 @@ export const SHAPING_ANNOTATIONS: readonly string[] = [
   ANNOTATION.agentMemory,
   ANNOTATION.keepSharedMemory,
   ANNOTATION.safeToForcefullyDelete,
+  ...HANG_ANNOTATIONS,
 ];
 
 /** Looks up a failure policy by name. */
@@ -42,6 +44,8 @@ export interface Inputs {
   readonly agentMemory: string | undefined;
   readonly keepsSharedMemory: boolean;
   readonly safeToForcefullyDelete: string | undefined;
+  /** Undefined if the JobSet does not ask for hang detection. */
+  readonly hangs: HangInputs | undefined;
 }
 
 /** Less is a typing error: "64m" instead of "64Mi" means a fraction of a byte. */
@@ -79,6 +83,7 @@ export function inputsOf(texts: InputTexts, errors: Finding[], find: FindPolicy)
     agentMemory: quantity(texts, ANNOTATION.agentMemory, LEAST_MEMORY, '"64Mi"', errors),
     keepsSharedMemory: texts[ANNOTATION.keepSharedMemory] === "true",
     safeToForcefullyDelete: texts[ANNOTATION.safeToForcefullyDelete],
+    hangs: readHangInputs(texts, errors),
   };
 }
 

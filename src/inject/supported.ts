@@ -4,6 +4,7 @@ import type { Inputs } from "./inputs.ts";
 import { checkAgentName } from "./parts/agent.ts";
 import { checkPodFailureRules, checkSlots, checkSuccessPolicy, jobFailureRules } from "./parts/job.ts";
 import { checkOperatingSystem } from "./parts/pod.ts";
+import { checkProgressVolumeName } from "./parts/progress.ts";
 import type { Template } from "./parts/template.ts";
 import { checkVolumeName } from "./parts/token.ts";
 import type { Unsupported } from "./parts/unsupported.ts";
@@ -20,6 +21,7 @@ export function unsupportedBy(
   return (
     checkAgentName(podSpec, index) ??
     checkVolumeName(podSpec, index) ??
+    checkProgressVolumeName(podSpec, index) ??
     checkOperatingSystem(podSpec, index) ??
     checkSlots(job, index) ??
     checkSuccessPolicy(job, index) ??

@@ -1,6 +1,7 @@
 // The account that the controller keeps of a group's time, compared with the simulator's own: what the judge sees.
 import { describe, expect, it } from "vitest";
 import { TIMED_STATES, type TimedState, timeSpent } from "../api/availability.ts";
+import { availabilityFigures } from "../api/availability-figures.ts";
 import { Cluster } from "./cluster.ts";
 import { FAULTS, type FaultKind } from "./faults/catalog.ts";
 import { JOB_SET, type JobSetShape } from "./shape.ts";
@@ -52,7 +53,8 @@ function play(seed: number, kinds: readonly FaultKind[]) {
   look();
   const availability = world.api.get("object", JOB_SET)?.status?.availability;
   if (availability === undefined) throw new Error("the group has no account");
-  return { end, truth, restarts, availability, accounted: timeSpent(availability, world.clock) };
+  const figures = availabilityFigures(availability, false, world.clock);
+  return { end, truth, restarts, availability, figures, accounted: timeSpent(availability, world.clock) };
 }
 
 describe.each([0, 1, 2, 3, 4])("the account of a group's time (seed %i)", (seed) => {
@@ -63,12 +65,20 @@ describe.each([0, 1, 2, 3, 4])("the account of a group's time (seed %i)", (seed)
     ["controllers that die", ["kill-controller", "kill-worker", "kill-controller", "kill-worker"]],
     ["outages", ["api-outage", "kill-worker", "slow-watches", "kill-worker"]],
   ])("differs from the simulator's by less than 1 %% with %s", (_, kinds) => {
-    const { end, truth, restarts, accounted, availability } = play(seed, kinds);
+    const { end, truth, restarts, accounted, availability, figures } = play(seed, kinds);
     const differences = TIMED_STATES.map((state) => Math.abs(accounted[state] - truth[state]) / end);
     expect(Math.max(...differences), JSON.stringify({ truth, accounted })).toBeLessThan(0.01);
     // The account is complete, apart from the time before the object existed.
     const total = TIMED_STATES.reduce((sum, state) => sum + accounted[state], 0);
     expect(Math.abs(total - end) / end).toBeLessThan(0.01);
     expect(availability.restarts).toBe(restarts);
+    // A failure is seen after it happened, so MTTR is not as exact as MTBF, which is much longer.
+    const mtbf = truth.Running / restarts / 1_000;
+    expect(Math.abs((figures.mtbfSeconds ?? 0) - mtbf) / mtbf).toBeLessThan(0.01);
+    const mttrError = Math.abs((figures.mttrSeconds ?? 0) - truth.Restarting / restarts / 1_000);
+    expect(mttrError / mtbf).toBeLessThan(0.01);
+    if (!kinds.includes("lose-node")) expect(mttrError).toBeLessThan(3);
+    const share = truth.Running / (truth.Running + truth.Restarting + truth.Waiting);
+    expect(Math.abs((figures.share ?? 0) - share)).toBeLessThan(0.01);
   });
 });

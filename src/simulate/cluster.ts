@@ -18,6 +18,7 @@ export class Cluster {
   constructor(seed: number, shape: JobSetShape) {
     const world = new World(seed);
     this.world = world;
+    world.training.hangAfterMs = shape.hangAfterMs;
     world.finalCodes = new Set(shape.policies?.failCodes);
     this.nodes = new Nodes(world, (pod) => {
       if (pod?.phase === "Succeeded") this.jobs.podSucceeded(pod);

@@ -33,6 +33,17 @@ describe("in every order of events, two Pods keep the protocol", () => {
   });
 
   it.each<readonly Fault[][]>([
+    [["hang"]],
+    [["pause"]],
+    [["hang", "kill-controller"]],
+    [["pause", "kill-controller"]],
+    [["hang", "kill-agent"]],
+    [["pause", "kill-worker"]],
+  ])("while its workers make no progress, and a hang is part of one counted restart, with faults %j", (faults) => {
+    expect(explore(new SmallModel("running", faults)).breaches).toEqual([]);
+  });
+
+  it.each<readonly Fault[][]>([
     [["evict-pod"]],
     [["evict-pod", "kill-controller"]],
     [["evict-pod", "kill-new-agent"]],

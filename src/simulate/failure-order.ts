@@ -34,7 +34,8 @@ export class FailureOrder {
 
   /** The controller deletes a Pod during the restart that the record describes. */
   moved(uid: string, jobSetUid: string, { cause, fromEpoch, action }: RestartRecord): void {
-    if (action !== "RecreatePod") return;
+    // Who hangs is judged by training.ts.
+    if (action !== "RecreatePod" || cause.reason === "Hung") return;
     const failed = this.#failed.get(keyOf(jobSetUid, fromEpoch)) ?? [];
     const [first = "no Pod"] = failed;
     if (cause.candidates === undefined ? uid !== first : !failed.includes(uid))

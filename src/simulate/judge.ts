@@ -2,6 +2,7 @@
 // invariants.
 import type { StoredGroupEpoch, StoredObject } from "./api-server.ts";
 import { RequestJudge } from "./request-judge.ts";
+import type { Training } from "./training.ts";
 
 type Status = NonNullable<StoredObject["status"]>;
 
@@ -25,6 +26,7 @@ interface Saver {
 export class Judge {
   readonly #tell: (breach: string) => void;
   readonly #now: () => number;
+  readonly #training: Training | undefined;
   readonly #running = new Map<string, RunningWorker>();
   readonly #savers = new Map<string, Saver>();
   /** By JobSet and epoch. */
@@ -44,9 +46,10 @@ export class Judge {
   readonly requests = new RequestJudge((breach) => this.#breach(breach));
 
   /** `now` in milliseconds since the start. */
-  constructor(tell: (breach: string) => void, now: () => number) {
+  constructor(tell: (breach: string) => void, now: () => number, training?: Training) {
     this.#tell = tell;
     this.#now = now;
+    this.#training = training;
   }
 
   get breaches(): readonly string[] {
@@ -183,7 +186,8 @@ export class Judge {
     const { jobSetUID } = after.spec;
     if (!ends) return;
     const isRequested = this.requests.epochEnds(jobSetUID, status);
-    this.#epochEnds(jobSetUID, old.syncedEpoch, isRequested || old.heldStages.length > 0);
+    const isHung = this.#training?.epochEnds(status) === true;
+    this.#epochEnds(jobSetUID, old.syncedEpoch, isRequested || isHung || old.heldStages.length > 0);
   }
 
   /** A GroupEpoch shows only what its InPlaceRestart has said, and never what it said before. */

@@ -2,6 +2,7 @@
 import type { Removal } from "../../agent/decide-removed.ts";
 import type { ContainerState, Pod } from "../api/pod.ts";
 import { AgentProcess } from "./agent-process.ts";
+import { MonitorProcess } from "./monitor-process.ts";
 import { nodeTime } from "./node-clock.ts";
 import { type PodStatus, podStatus, RESTART_EXIT_CODE } from "./pod-status.ts";
 import { StatusReporter } from "./status-reporter.ts";
@@ -42,6 +43,7 @@ export class PodOnNode {
   readonly #stage: string;
   readonly #slot: string;
   #agent: AgentProcess | undefined;
+  #monitor: MonitorProcess | undefined;
   #worker: { readonly id: string; readonly epoch: number } | undefined;
   /** The end of the worker, until the kubelet removes its container. */
   #exit: { readonly state: ContainerState; readonly id: string } | undefined;
@@ -101,6 +103,11 @@ export class PodOnNode {
       if (exitCode === 0) this.#succeed(worker.id);
       else this.#restartAll();
     });
+  }
+
+  /** The worker makes no progress for `ms`. False if none is known to make any. */
+  stick(ms: number): boolean {
+    return this.#world.training.stick(this.#uid, ms);
   }
 
   /** The worker has left so much in shared memory that no later one finds room, and fails. */
@@ -191,11 +198,13 @@ export class PodOnNode {
         if (this.#agent === undefined || incarnation !== this.#incarnation) this.#failIn(epoch);
         const left = this.#leftBytes === 0 ? {} : { shmLeftoverBytes: this.#leftBytes };
         const resourceVersion = api.nextVersion();
-        api.set("pod", this.#uid, { ...pod, ...left, epoch: { kind: "present", epoch }, resourceVersion });
+        const { hang: _, ...unjudged } = pod;
+        api.set("pod", this.#uid, { ...unjudged, ...left, epoch: { kind: "present", epoch }, resourceVersion });
         return true;
       },
       lifted: (epoch, isAlone) => {
         this.#lifted = epoch;
+        if (!isAlone) this.#watchProgress(epoch);
         this.#startWorker(epoch, this.#incarnation, isAlone);
       },
       removal: () => this.#removal,
@@ -218,6 +227,7 @@ export class PodOnNode {
       if (this.#gone || this.#changing || incarnation !== this.#incarnation) return;
       const id = `${this.#uid}-worker-${incarnation}`;
       this.#worker = { id, epoch };
+      this.#world.training.started(this.#uid, this.#name, epoch);
       this.#world.tell(this.#name, `worker starts in epoch ${epoch}`);
       const worker = { pod: this.#name, jobSetUid: this.#jobSet.uid, stage: this.#stage, epoch };
       if (isAlone) this.#world.judge.workerStartedAlone(this.#uid, worker);
@@ -225,6 +235,25 @@ export class PodOnNode {
       this.#report("Running", { kind: "running" }, { kind: "running" }, id);
       // Without room it soon fails, as a worker does that has lost a peer.
       if (this.#leftBytes > 0) this.losePeer();
+    });
+  }
+
+  /** Also before the worker starts, as the agent does. */
+  #watchProgress(epoch: number): void {
+    const { api, training } = this.#world;
+    if (training.hangAfterMs === undefined) return;
+    this.#monitor = new MonitorProcess(this.#world, {
+      epoch,
+      look: () => training.look(this.#uid),
+      report: (report) => {
+        const stored = api.get("pod", this.#uid);
+        if (stored === undefined) return false;
+        const { hang: _, ...pod } = stored;
+        this.#world.tell(this.#name, `agent reports ${report?.state ?? "progress"} in epoch ${epoch}`);
+        const hang = report === undefined ? {} : { hang: report };
+        api.set("pod", this.#uid, { ...pod, ...hang, resourceVersion: api.nextVersion() });
+        return true;
+      },
     });
   }
 
@@ -320,7 +349,10 @@ export class PodOnNode {
   }
 
   #stopWorker(): void {
-    if (this.#worker !== undefined) this.#world.judge.workerEnded(this.#uid);
+    if (this.#worker !== undefined) {
+      this.#world.judge.workerEnded(this.#uid);
+      this.#world.training.ended(this.#uid);
+    }
     this.#worker = undefined;
   }
 
@@ -331,6 +363,7 @@ export class PodOnNode {
 
   #stopAgent(): void {
     this.#agent?.end();
+    this.#monitor?.end();
     this.#agent = undefined;
   }
 

@@ -18,7 +18,7 @@ const FAIL_BY_CODE: FailureRule = {
 };
 
 export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: string): JobSet {
-  const { stages, inOrder, maxRestarts, escalateAfter, policies = {} } = shape;
+  const { stages, inOrder, maxRestarts, escalateAfter, hangAfterMs, policies = {} } = shape;
   const { successPolicy, failCodes = [], backoffLimits } = policies;
   const codes = { ...RESTART_EVERYTHING, fail: failCodes };
   const rules = failCodes.length === 0 ? policies.rules : [FAIL_BY_CODE, ...(policies.rules ?? [])];
@@ -47,6 +47,7 @@ export function jobSetOf(shape: JobSetShape, uid: string, resourceVersion: strin
     labels: {},
     annotations: {
       ...(escalateAfter === undefined ? {} : { [ANNOTATION.escalateAfter]: String(escalateAfter) }),
+      ...(hangAfterMs === undefined ? {} : { [ANNOTATION.onHang]: "restart" }),
       ...(backoffLimits === undefined ? {} : { [ANNOTATION.status]: JSON.stringify({ backoffLimits }) }),
     },
     suspended: false,

@@ -45,6 +45,7 @@ afterEach(() => {
 
 /** Every group runs by then. */
 const SETTLED_MS = 20_000;
+const HANG_AFTER_MS = 20_000;
 
 /** Most plants show in every other run. */
 const RUNS = 20;
@@ -56,6 +57,7 @@ interface Setting {
   readonly maxRestarts?: number;
   readonly policies?: PolicyShape;
   readonly escalateAfter?: number;
+  readonly hangAfterMs?: number;
   /** Number of seeds, for a plant that shows in few of them. */
   readonly runs?: number;
 }
@@ -63,6 +65,7 @@ interface Setting {
 /** The breaches of runs in which the faults strike one after the other. */
 function breachesOf(setting: Setting): readonly string[] {
   const { faults, apart = 60_000, maxRestarts = 1_000, policies, escalateAfter = 1, runs = RUNS } = setting;
+  const { hangAfterMs } = setting;
   const stage = (name: string, parallelism: number) => ({ name, replicas: 1, parallelism, dependsOn: [] });
   const stages = [stage("driver", 1), stage("workers", 3)];
   const shape: JobSetShape = { stages, inOrder: false, maxRestarts, escalateAfter };
@@ -70,7 +73,11 @@ function breachesOf(setting: Setting): readonly string[] {
     const at = (index: number) => SETTLED_MS + index * apart + ((seed * 37) % 1_000);
     return simulate({
       seed,
-      shape: policies === undefined ? shape : { ...shape, policies },
+      shape: {
+        ...shape,
+        ...(policies === undefined ? {} : { policies }),
+        ...(hangAfterMs === undefined ? {} : { hangAfterMs }),
+      },
       faults: faults.map((kind, index) => ({ kind, at: at(index) })),
     }).breaches;
   });
@@ -304,7 +311,58 @@ const PLANTS: readonly (readonly [string, Setting, () => void, RegExp])[] = [
     () => plant("hold-barrier", ({ status }) => (status.syncedEpoch > 0 ? { status, notices: [] } : undefined)),
     /^the group did not come back: between two epochs$/,
   ],
+  [
+    "a group that hangs is not restarted",
+    { faults: ["hang-worker"], hangAfterMs: HANG_AFTER_MS },
+    () => remove("judge-hang"),
+    /^the group did not come back: train-\S+ hangs$/,
+  ],
+  [
+    "a group is restarted for a hang although its workers move again",
+    { faults: ["pause-workers"], hangAfterMs: HANG_AFTER_MS },
+    () => {
+      const reportedAt = new WeakMap<Context["group"], number>();
+      plant("judge-hang", ({ group, status, now, rule }) => {
+        if (group.hanging.size > 0 && !reportedAt.has(group)) reportedAt.set(group, now);
+        const isLate = now - (reportedAt.get(group) ?? now) > HANG_AFTER_MS;
+        return isLate && epochRuns(status) ? hungStep(status, rule) : undefined;
+      });
+    },
+    /^epoch \d+ ended for a hang while train-\S+ moves$/,
+  ],
+  [
+    "another Pod than the one that hangs is blamed",
+    { faults: ["hang-worker"], hangAfterMs: HANG_AFTER_MS },
+    () =>
+      changeRecord("judge-hang", (record, { group }) => {
+        const other = [...group.members.values()].find(({ pod }) => pod.name !== record.cause.pod);
+        return { ...record, cause: { ...record.cause, pod: other?.pod.name ?? "" } };
+      }),
+    /^train-\S+ was blamed for the hang of train-\S+$/,
+  ],
+  [
+    "a hang restarts a group twice",
+    { faults: ["hang-worker"], hangAfterMs: HANG_AFTER_MS },
+    () => {
+      const restarted = new WeakSet<Context["group"]>();
+      plant("judge-hang", (context, original) => {
+        const step = original(context);
+        if (step !== undefined) restarted.add(context.group);
+        const again = restarted.has(context.group) && context.status.phase === "Running";
+        return step ?? (again && epochRuns(context.status) ? hungStep(context.status, context.rule) : undefined);
+      });
+    },
+    /^epoch \d+ ended for a hang while train-\S+ moves$/,
+  ],
 ];
+
+/** Ends the epoch for a hang, whatever the workers do. */
+function hungStep(status: Context["status"], rule: string): Step {
+  const cause = { reason: "Hung" } as const;
+  const record = { cause, action: "RestartInPlace", rule, fromEpoch: status.syncedEpoch, counted: true } as const;
+  const history = [...status.history, record].slice(-10);
+  return { status: { ...status, history, deprecatedEpoch: status.syncedEpoch }, notices: [] };
+}
 
 describe("the simulator finds", () => {
   it.each(PLANTS)("that %s", (_, setting, sabotage, breach) => {

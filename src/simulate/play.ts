@@ -16,12 +16,22 @@ interface ScenarioOptions {
   readonly faults: readonly Fault[];
   readonly maxRestarts?: number;
   readonly escalateAfter?: number;
+  /** A group that hangs for so long restarts. */
+  readonly hangAfterMs?: number;
 }
 
 /** Runs one group of equal workers. The moments of the result are the timeline. */
-export function playScenario({ seed, pods, faults, maxRestarts = AMPLE, escalateAfter }: ScenarioOptions): RunResult {
+export function playScenario(options: ScenarioOptions): RunResult {
+  const { seed, pods, faults, maxRestarts = AMPLE, escalateAfter } = options;
+  // Without detection a hang would never end.
+  const hangs = faults.some(({ kind }) => kind === "hang-worker" || kind === "pause-workers");
+  const { hangAfterMs = hangs ? HANG_AFTER_MS : undefined } = options;
   const workers = { name: "workers", replicas: 1, parallelism: pods, dependsOn: [] };
-  const policy = { maxRestarts, ...(escalateAfter === undefined ? {} : { escalateAfter }) };
+  const policy = {
+    maxRestarts,
+    ...(escalateAfter === undefined ? {} : { escalateAfter }),
+    ...(hangAfterMs === undefined ? {} : { hangAfterMs }),
+  };
   return simulate({ seed, faults, shape: { stages: [workers], inOrder: false, ...policy } });
 }
 
@@ -39,6 +49,21 @@ export function playSeedWithRequests(seed: number): RunResult {
     return { kind: "request-restart", at: Math.max(100, near + random.between(-2_000, 6_000)) } as const;
   });
   return simulate({ seed, shape: randomShape(seed), faults: [...faults, ...requests] });
+}
+
+/** A limit that faults overlap with. */
+const HANG_AFTER_MS = 20_000;
+
+/** The same with workers that hang or pause, for about as long as they may. A group that hangs restarts. */
+export function playSeedWithHangs(seed: number): RunResult {
+  const random = new Random(seed ^ 0x4a46);
+  const faults = randomFaults(seed, MOST_FAULTS);
+  const hangs = Array.from({ length: random.integer(1, 3) }, () => {
+    const near = random.pick(faults)?.at ?? 0;
+    const kind = random.chance(0.5) ? "hang-worker" : "pause-workers";
+    return { kind, at: Math.max(10_000, near + random.between(-HANG_AFTER_MS, 30_000)) } as const;
+  });
+  return simulate({ seed, shape: { ...randomShape(seed), hangAfterMs: HANG_AFTER_MS }, faults: [...faults, ...hangs] });
 }
 
 /** Enough for faults to overlap; more only lengthens the run. */

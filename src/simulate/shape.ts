@@ -24,6 +24,8 @@ export interface JobSetShape {
   readonly policies?: PolicyShape;
   /** The annotation of the JobSet. */
   readonly escalateAfter?: number;
+  /** Hangs are detected, and a group that hangs restarts. */
+  readonly hangAfterMs?: number;
 }
 
 /** The slots of a stage, as "job/index". */

@@ -115,6 +115,7 @@ class Run {
     if (unanswered !== undefined) return `nothing answered the request ${unanswered}`;
     if (status.heldStages.length > 0) return `${status.heldStages.join(", ")} held`;
     if (running.length + done < jobSets.slots) return stranded;
+    if (world.training.hung !== undefined) return `${world.training.hung} hangs`;
     if (running.some(({ epoch }) => epoch !== status.syncedEpoch)) return "a worker runs in another epoch";
     return status.phase === "Running" ? "" : `phase is ${status.phase}`;
   }

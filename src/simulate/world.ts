@@ -6,6 +6,7 @@ import { Judge } from "./judge.ts";
 import { Random } from "./random.ts";
 import { Schedule } from "./schedule.ts";
 import type { Moment } from "./timeline.ts";
+import { Training } from "./training.ts";
 
 /** The clock time at which every run starts. A fixed one keeps runs comparable. */
 const BEGINNING = Date.UTC(2026, 0, 1);
@@ -18,6 +19,7 @@ export class World {
   readonly random: Random;
   readonly api: ApiServer;
   readonly judge: Judge;
+  readonly training: Training;
   readonly failures: FailureOrder = new FailureOrder((breach) => this.tell("JUDGE", breach));
   readonly moments: Moment[] = [];
   /** The nodes without power, and those of them that are known to be lost. */
@@ -34,7 +36,13 @@ export class World {
     this.random = new Random(seed);
     this.api = new ApiServer(this.schedule, this.random);
     const judged = (breach: string) => this.tell("JUDGE", breach);
-    this.judge = new Judge(judged, () => this.schedule.now);
+    this.training = new Training({
+      now: () => this.schedule.now,
+      visibleAt: () => this.visibleAt,
+      isSteady: () => this.api.isSteady,
+      breach: (what) => this.judge.report(what),
+    });
+    this.judge = new Judge(judged, () => this.schedule.now, this.training);
   }
 
   /** Clock time in milliseconds since 1970. */

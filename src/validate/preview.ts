@@ -29,6 +29,12 @@ export function admit(jobSet: NewJobSet): Preview {
   return { outcome, object, verdict, warnings: [...outcome.warnings, ...verdict.warnings] };
 }
 
+/** What becomes of a new JobSet: one that was injected and breaks a rule is refused. */
+export function admitted({ outcome, verdict, warnings }: Preview): InjectionOutcome {
+  if (outcome.kind !== "injected" || verdict.allowed) return outcome;
+  return { kind: "refused", errors: verdict.errors, warnings };
+}
+
 /** Like `admit`, but an injected JobSet is validated as it is: it may be meant for a cluster without our webhooks. */
 export function preview(jobSet: NewJobSet): Preview {
   const { object } = jobSet;

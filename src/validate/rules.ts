@@ -20,6 +20,7 @@ import {
   exitCodes,
   failurePolicy,
   failurePolicyRuleName,
+  hangDetection,
   linuxOnly,
   malformed,
   nodeLossGrace,
@@ -34,6 +35,7 @@ import { keepSharedMemory } from "./rules/keep-shared-memory.ts";
 import { livenessProbe } from "./rules/liveness-probe.ts";
 import { maxRestarts } from "./rules/max-restarts.ts";
 import { misplacedKeys } from "./rules/misplaced-keys.ts";
+import { onHang } from "./rules/on-hang.ts";
 import { onPartialSuccess } from "./rules/on-partial-success.ts";
 import { ownRestartRules } from "./rules/own-restart-rules.ts";
 import { gcsFuse, pathways, serviceMesh } from "./rules/partners.ts";
@@ -56,6 +58,8 @@ export const RULES: readonly Rule[] = [
   failurePolicy,
   nodeLossGrace,
   agentResources,
+  hangDetection,
+  onHang,
   keepSharedMemory,
   maxRestarts,
   escalateAfter,

@@ -10,7 +10,7 @@ interface Place {
   readonly stateDir?: string;
 }
 
-const PARTS: readonly Part[] = ["jobset", "cert-manager"];
+const PARTS: readonly Part[] = ["jobset", "cert-manager", "dns"];
 
 const program = new Command("cluster").description("A real Kubernetes with up to four nodes on this machine.");
 

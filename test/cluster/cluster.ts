@@ -8,9 +8,10 @@ import { type Kubectl, kubectlFor } from "./kubectl.ts";
 import { takeLock } from "./lock.ts";
 import { keepInMemory, releaseMemory } from "./memory-folder.ts";
 import { connectHost, connectNode, disconnectHost } from "./network.ts";
-import { loadImage, type NodeSetup, startContainerd, startKubelet } from "./node.ts";
+import { loadImage, type NodeSetup, removeImage, startContainerd, startKubelet } from "./node.ts";
 import { ensurePackages } from "./packages.ts";
 import { certManagerArchive, installCertManager, waitForCertManager } from "./parts/cert-manager.ts";
+import { startDns } from "./parts/dns.ts";
 import { busyboxArchive, pauseArchive } from "./parts/images.ts";
 import { installJobSet, jobSetArchive, waitForJobSet } from "./parts/jobset.ts";
 import { checkLinux, checkRoot, thisMachine } from "./prerequisites.ts";
@@ -29,7 +30,7 @@ import {
 import { MAX_NODES, MAX_SLOT, type Slot, slot as slotOf } from "./slot.ts";
 import type { ToolGroupName } from "./tool-groups.ts";
 
-export type Part = "jobset" | "cert-manager";
+export type Part = "jobset" | "cert-manager" | "dns";
 
 export interface ClusterOptions {
   readonly slot: number;
@@ -137,6 +138,11 @@ export class Cluster {
     for (const index of nodeIndexes(this.record.nodes)) loadImage(this.#binaries, this.stateDir, index, archive);
   }
 
+  /** Removes an image from every node. Clusters are in memory, and some images are large. */
+  unload(image: string): void {
+    for (const index of nodeIndexes(this.record.nodes)) removeImage(this.#binaries, this.stateDir, index, image);
+  }
+
   async #start(slot: Slot, options: ClusterOptions): Promise<void> {
     const { progress } = options;
     const init = this.#binaries("init", "reprise-cluster-init");
@@ -148,6 +154,10 @@ export class Cluster {
     await programs.startApiServer();
     await programs.startControllerManager(options.controllerManagerFlags);
     await programs.startScheduler();
+    if (options.parts.includes("dns")) {
+      const { binaries, credentials } = { binaries: this.#binaries, credentials: programs.credentials };
+      await startDns({ folder: this.stateDir, slot, cluster, binaries, credentials, kubectl: this.kubectl });
+    }
     step.done();
     if (options.nodes === 0) return;
 
@@ -173,8 +183,9 @@ export class Cluster {
   }
 
   async #install({ parts, progress, upstreamInPlace }: ClusterOptions): Promise<void> {
-    if (parts.length === 0) return;
-    const step = progress.step(`installing ${parts.join(" and ")}`);
+    const inPods = parts.filter((part) => part !== "dns");
+    if (inPods.length === 0) return;
+    const step = progress.step(`installing ${inPods.join(" and ")}`);
     if (parts.includes("jobset")) {
       this.load(jobSetArchive(this.#binaries));
       await installJobSet(this.kubectl, { upstreamInPlace });
@@ -287,6 +298,7 @@ function toolGroups({ nodes, parts }: ClusterOptions): ToolGroupName[] {
   if (nodes > 0) groups.push("containerd");
   if (nodes > 0 && parts.includes("jobset")) groups.push("jobset");
   if (nodes > 0 && parts.includes("cert-manager")) groups.push("certManager");
+  if (parts.includes("dns")) groups.push("coredns");
   return groups;
 }
 

@@ -1,6 +1,8 @@
 // Builds a container image without a container engine: a docker-archive tar with one layer of local files.
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { run } from "./run.ts";
 
 interface ImageFile {
   /** Absolute path in the image. */
@@ -9,13 +11,18 @@ interface ImageFile {
   readonly source: { readonly file: string } | { readonly linkTo: string };
 }
 
-export interface ImageRecipe {
+interface ImageSettings {
   /** For example docker.io/local/pause:1. */
   readonly name: string;
-  readonly files: readonly ImageFile[];
   readonly entrypoint: readonly string[];
   /** Numeric, so that the kubelet can check runAsNonRoot. */
   readonly user?: string;
+  /** NAME=value, besides PATH. */
+  readonly env?: readonly string[];
+}
+
+export interface ImageRecipe extends ImageSettings {
+  readonly files: readonly ImageFile[];
 }
 
 const BLOCK = 512;
@@ -24,25 +31,52 @@ const EXECUTABLE = 0o755;
 export function writeImage(recipe: ImageRecipe, archive: string): void {
   const layer = Buffer.concat([...recipe.files.flatMap(layerEntry), endOfTar()]);
   const digest = createHash("sha256").update(layer).digest("hex");
-  const config = Buffer.from(
-    JSON.stringify({
-      architecture: process.arch === "x64" ? "amd64" : process.arch,
-      os: "linux",
-      config: { Entrypoint: recipe.entrypoint, User: recipe.user ?? "", Env: ["PATH=/usr/bin:/bin"] },
-      rootfs: { type: "layers", diff_ids: [`sha256:${digest}`] },
-    }),
-  );
-  const configName = `${createHash("sha256").update(config).digest("hex")}.json`;
-  const manifest = [{ Config: configName, RepoTags: [recipe.name], Layers: ["layer.tar"] }];
+  const { config, configName, manifest } = describe(recipe, digest);
   const tar = Buffer.concat([
     ...tarFile("layer.tar", layer),
     ...tarFile(configName, config),
-    ...tarFile("manifest.json", Buffer.from(JSON.stringify(manifest))),
+    ...tarFile("manifest.json", manifest),
     endOfTar(),
   ]);
   const temporary = `${archive}.${process.pid}`;
   writeFileSync(temporary, tar);
   renameSync(temporary, archive);
+}
+
+/** The same for a whole root filesystem, which may be too large for memory. */
+export function packImage(settings: ImageSettings, root: string, archive: string): void {
+  const folder = mkdtempSync(join(dirname(archive), "packing-"));
+  try {
+    const layer = join(folder, "layer.tar");
+    const owner = ["--owner=0", "--group=0", "--numeric-owner"];
+    run(["tar", "--create", "--sort=name", "--mtime=@0", ...owner, "--directory", root, "--file", layer, "."]);
+    const [digest = ""] = run(["sha256sum", layer]).split(" ");
+    const { config, configName, manifest } = describe(settings, digest);
+    // Nodes keep the layer as it is here, beside its files, in memory.
+    run(["gzip", "-1", "--no-name", layer]);
+    renameSync(`${layer}.gz`, layer);
+    writeFileSync(join(folder, configName), config);
+    writeFileSync(join(folder, "manifest.json"), manifest);
+    const tar = join(folder, "image.tar");
+    run(["tar", "--create", "--file", tar, "--directory", folder, "layer.tar", configName, "manifest.json"]);
+    renameSync(tar, archive);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function describe({ name, entrypoint, user = "", env = [] }: ImageSettings, layerDigest: string) {
+  const config = Buffer.from(
+    JSON.stringify({
+      architecture: process.arch === "x64" ? "amd64" : process.arch,
+      os: "linux",
+      config: { Entrypoint: entrypoint, User: user, Env: ["PATH=/usr/bin:/bin", ...env] },
+      rootfs: { type: "layers", diff_ids: [`sha256:${layerDigest}`] },
+    }),
+  );
+  const configName = `${createHash("sha256").update(config).digest("hex")}.json`;
+  const manifest = Buffer.from(JSON.stringify([{ Config: configName, RepoTags: [name], Layers: ["layer.tar"] }]));
+  return { config, configName, manifest };
 }
 
 function layerEntry(file: ImageFile): Buffer[] {

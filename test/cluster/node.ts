@@ -54,6 +54,13 @@ export function loadImage(binaries: Binaries, folder: string, index: number, arc
   run([ctr, "--address", containerdSocket(folder, index), "--namespace", "k8s.io", "images", "import", archive]);
 }
 
+/** Frees the memory that an image takes, which no container may use any more. */
+export function removeImage(binaries: Binaries, folder: string, index: number, image: string): void {
+  const ctr = binaries("containerd", "ctr");
+  const socket = containerdSocket(folder, index);
+  run([ctr, "--address", socket, "--namespace", "k8s.io", "images", "remove", "--sync", image]);
+}
+
 export async function startKubelet(setup: NodeSetup): Promise<RunningProgram> {
   const { folder, index, slot, sandbox, binaries, credentials } = setup;
   const { name, address } = slot.node(index);
@@ -84,7 +91,7 @@ function kubeletConfig({ folder, index, slot, credentials }: NodeSetup): object 
       x509: { clientCAFile: credentials.path("ca.crt") },
     },
     authorization: { mode: "Webhook" },
-    // No DNS server runs there. A kubelet without one records an Event at every sync of a Pod.
+    // A DNS server runs there only on request. A kubelet without one records an Event at every sync of a Pod.
     clusterDNS: [slot.dnsAddress],
     clusterDomain: "cluster.local",
     cgroupDriver: "cgroupfs",

@@ -17,7 +17,7 @@ export interface Slot {
   readonly serviceRange: string;
   /** The address of the `kubernetes` Service. */
   readonly serviceAddress: string;
-  /** Where a DNS Service would be. */
+  /** The address of the kube-dns Service. */
   readonly dnsAddress: string;
   /** The parent of all container cgroups. */
   readonly cgroup: string;

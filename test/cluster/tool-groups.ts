@@ -60,6 +60,8 @@ const TOOL_GROUPS = {
   helm: { module: "helm", programs: { helm: "helm.sh/helm/v4/cmd/helm" } },
   /** No part of a cluster: it checks .github/workflows. */
   actionlint: { module: "actionlint", programs: { actionlint: "github.com/rhysd/actionlint/cmd/actionlint" } },
+  /** Installed on request: `--with dns`. */
+  coredns: { module: "coredns", programs: { coredns: "." }, sources: ["main.go"] },
 } as const satisfies Record<string, ToolGroup>;
 
 export type ToolGroupName = keyof typeof TOOL_GROUPS;

@@ -88,6 +88,7 @@ describe("a visitor", () => {
       "7/7",
       "1",
       "0 of 100",
+      expect.stringMatching(/^99\.8\d %$/),
       "–",
       "",
     ]);
@@ -137,6 +138,37 @@ describe("a visitor", () => {
     expect(cells[4]).toContain("CUDA error: device lost");
     expect(await page.locator("#waiting").innerText()).toBe("");
     expect(complaints).toEqual([]);
+  });
+
+  test("sees what a group has spent its time on, how often it fails, and the node to suspect", async () => {
+    const { cluster, page } = await open({}, { workers: 12 });
+    const availability = page.locator("#availability");
+    await availability.getByText(/^running: 1 h 0 min$/).waitFor();
+    expect(await availability.innerText()).not.toContain("MTBF");
+    for (let restart = 1; restart <= 3; restart += 1) {
+      // A worker of the second node.
+      cluster.fail(9, "CUDA error");
+      cluster.arrive(cluster.pods);
+      cluster.lift();
+      cluster.change(cluster.pods, { worker: "running" });
+      cluster.finish();
+      await availability.getByText(`ContainerExited: ${restart}`).waitFor();
+      if (restart < 3) expect(await page.locator("#suspects").isVisible()).toBe(false);
+    }
+    const terms = await availability.locator("dt").allInnerTexts();
+    const values = await availability.locator("dd").allInnerTexts();
+    expect(Object.fromEntries(terms.map((term, index) => [term, values[index]]))).toEqual({
+      Available: expect.stringMatching(/^99\.8\d %$/),
+      "Restarts so far": "3",
+      MTBF: expect.stringMatching(/^20 min [01] s$/),
+      MTTR: expect.stringMatching(/^\d\.\d s$/),
+      "By cause": "ContainerExited: 3",
+      "By blamed Pod": "train-workers-0-9-x7k2p: 3",
+      "By node": "node-1: 3",
+    });
+    const suspect = "Node node-1 causes failures again and again: it was blamed for 3 restarts.";
+    expect(await page.locator("#suspects").innerText()).toBe(suspect);
+    expect(await availability.locator(".wait").innerText()).toBe(suspect);
   });
 
   test("sees text of the cluster as text, whatever it looks like", async () => {

@@ -136,7 +136,7 @@ test("the page shows a real recovery as it happens: a worker is killed, and all 
 
 test("the Deployment serves the same behind kubectl port-forward, with the rights of its role", async () => {
   const { cluster, kubectl } = installation;
-  await loadReprise(cluster, TAG);
+  await loadReprise(cluster, imageName(TAG));
   await kubectl([
     "delete",
     "pod",

@@ -2,10 +2,10 @@
 // reports, deletes and restarts it like any other.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { AGENT, JOBSET } from "../../src/api/names.ts";
+import { AGENT } from "../../src/api/names.ts";
 import { waitFor } from "../cluster/proc.ts";
 import { type GroupState, type PodState, TrainingGroup, uids, waitsIn } from "./group.ts";
-import { ownProcesses } from "./own-processes.ts";
+import { type Connection, connectionsTo, ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
 
 // A test waits several times. Each wait has its own time limit, whose error says what it waited for.
@@ -75,7 +75,30 @@ function agentsOf({ pods }: Waiting): readonly (number | undefined)[] {
   return pods.filter((pod) => waitsIn(1, pod)).map(({ uid }) => ownProcesses(uid).agent);
 }
 
+/** Whatever a process sends to the API server adds to the bytes of a connection, or opens another one. */
+function toApiServer(agent: number | undefined): readonly Connection[] {
+  return connectionsTo(443, agent);
+}
+
 describe.concurrent("a Pod at the barrier", () => {
+  // The first, because it takes longest.
+  test("sends no request while it waits, for longer than an idle connection lasts", async () => {
+    const waiting = await Waiting.start("silent");
+    const agents = agentsOf(waiting);
+    const before = agents.map(toApiServer);
+    for (const { bytesSent } of before.flat()) expect(bytesSent).toBeGreaterThan(0);
+    await sleep(IDLE_CONNECTION_MS + 5_000);
+    expect(agentsOf(waiting)).toEqual(agents);
+    // A connection that its requests no longer need may close. The one that is left watches.
+    for (const [index, agent] of agents.entries()) {
+      const now = toApiServer(agent);
+      expect(now).not.toEqual([]);
+      expect(before[index]).toEqual(expect.arrayContaining([...now]));
+    }
+    expect(uids(await waiting.complete())).toEqual(uids(waiting));
+    await waiting.group.delete();
+  });
+
   test("has its address in its status and its DNS name, and the log of its agent can be read", async () => {
     const { kubectl, namespace } = installation;
     const waiting = await Waiting.start("visible");
@@ -220,32 +243,4 @@ describe("Pods at the barrier", () => {
     expect(agentsOf(waiting)).toEqual(before);
     await waiting.group.delete();
   });
-
-  // The last test, when nothing else sends requests.
-  test("send no request while they wait, for longer than an idle connection lasts", async () => {
-    const waiting = await Waiting.start("silent");
-    const agents = agentsOf(waiting);
-    // The watch of an agent counts when it ends, so the agents of earlier tests must be gone.
-    const { kubectl, namespace } = installation;
-    const others = ["-n", namespace, "get", "pods", "-l", `${JOBSET.nameKey}!=silent`, "-o", "name"];
-    await waitFor("the Pods of earlier tests are gone", 90_000, async () => (await kubectl(others)).trim() === "");
-    const before = await requestsOfAgents();
-    await sleep(IDLE_CONNECTION_MS + 5_000);
-    expect(await requestsOfAgents()).toEqual(before);
-    expect(agentsOf(waiting)).toEqual(agents);
-    expect(uids(await waiting.complete())).toEqual(uids(waiting));
-    expect(await requestsOfAgents()).not.toEqual(before);
-    await waiting.group.delete();
-  });
-
-  /** Publications and watches that the API server has answered; a watch counts when it ends. */
-  async function requestsOfAgents(): Promise<readonly string[]> {
-    const metrics = await installation.kubectl(["get", "--raw", "/metrics"]);
-    return metrics.split("\n").filter((line) => {
-      const isPublication = line.includes('resource="pods"') && line.includes('verb="PATCH"');
-      const isRead = line.includes('resource="groupepochs"') && /verb="(GET|LIST|WATCH)"/.test(line);
-      const isAgents = (isPublication && line.includes('subresource=""')) || isRead;
-      return line.startsWith("apiserver_request_total{") && isAgents;
-    });
-  }
 });

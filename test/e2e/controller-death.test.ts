@@ -103,18 +103,18 @@ test("a controller killed at any write of the final failure: the JobSet fails on
     await group.gone();
     const last = await group.reached("says that it failed", ({ phase }) => phase === "Failed");
     expect(last, describeFault(fault)).toMatchObject({ restarts: 0 });
-    const writes = await quiet();
-    await group.delete();
-    return writes;
+    return group;
   };
 
-  const writes = await spend(await start(0));
+  const first = await spend(await start(0));
+  const writes = await quiet();
+  await first.delete();
   console.info(`the failure of a JobSet writes:\n${writes.join("\n")}`);
   expect(writes).toContain("PATCH jobsets/status");
   const faults = faultsAt(writes);
   // All groups start together, because each needs seconds to start and a group that runs writes nothing.
   const groups = await Promise.all(faults.map((_fault, index) => start(index + 1)));
-  for (const [index, group] of groups.entries()) await spend(group, faults[index]);
+  for (const [index, group] of groups.entries()) await (await spend(group, faults[index])).delete();
 });
 
 /** Kills the worker. With a fault, also kills the controller at that write and starts the next one. */

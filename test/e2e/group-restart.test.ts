@@ -1,14 +1,13 @@
 // KEP-467 end to end on real kubelets: when a worker dies, the whole group restarts once, in place, without a new Pod.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { KubeClient, MERGE_PATCH } from "../../src/kube/client.ts";
 import { Random } from "../../src/simulate/random.ts";
 import { waitFor } from "../cluster/proc.ts";
+import { tokenConfig } from "../reprise-programs.ts";
 import { type Container, type GroupState, kill, type PodState, podAt, TrainingGroup, uids } from "./group.ts";
 import { containerOf, ownProcesses } from "./own-processes.ts";
 import { type Installation, install, UNDETERRED } from "./reprise.ts";
@@ -285,16 +284,6 @@ async function eventsOf({ uid }: PodState): Promise<readonly { readonly reason: 
 /** By an admission policy, or by RBAC. */
 const REFUSED = /denied request|is forbidden|cannot patch/;
 
-/** Uses only the API server's CA and this token. */
 function clientWith(token: string): KubeClient {
-  const { server, stateDir } = installation.cluster;
-  const caData = readFileSync(join(stateDir, "pki", "ca.crt")).toString("base64");
-  const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [{ name: "test", server, caData }],
-    users: [{ name: "test", token: token.trim() }],
-    contexts: [{ name: "test", cluster: "test", user: "test" }],
-    currentContext: "test",
-  });
-  return new KubeClient(config);
+  return new KubeClient(tokenConfig(installation.reprise.apiServer, token.trim()));
 }

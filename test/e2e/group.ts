@@ -2,7 +2,7 @@
 
 import { IN_PLACE_RESTART, type InPlaceRestartStatus, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
-import { AGENT, JOBSET, LABEL } from "../../src/api/names.ts";
+import { AGENT, HANG_ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
 import { type ContainerStatus, type Pod, readPod } from "../../src/api/pod.ts";
 import { asList, asMap, asText } from "../../src/json/fields.ts";
 import { hasStatus } from "../../src/kube/api-error.ts";
@@ -54,6 +54,8 @@ export interface PodState {
   /** NaN without one. */
   readonly epoch: number;
   readonly attempt: number;
+  /** What its agent reports about the progress of its worker. Empty without a report. */
+  readonly hang: string;
   readonly worker: Container;
   readonly agent: Container;
   /** All containers, by name. */
@@ -92,15 +94,25 @@ export class TrainingGroup {
     this.#size = Object.values(shape.stages).reduce((sum, pods) => sum + pods, 0);
   }
 
+  /** Of a plain JobSet that somebody else creates from `manifest`. */
+  static of(home: Home, name: string, shape: GroupShape): TrainingGroup {
+    return new TrainingGroup(home, name, shape);
+  }
+
   /** Creates a plain JobSet. */
   static async start(home: Home, name: string, shape: GroupShape): Promise<TrainingGroup> {
-    const group = new TrainingGroup(home, name, shape);
+    const group = TrainingGroup.of(home, name, shape);
     await group.create();
     return group;
   }
 
+  /** The plain JobSet. */
+  get manifest(): object {
+    return jobSetOf(this.name, this.#shape);
+  }
+
   async create(): Promise<void> {
-    await this.#home.client.request("POST", this.#jobSets, { body: jobSetOf(this.name, this.#shape) });
+    await this.#home.client.request("POST", this.#jobSets, { body: this.manifest });
   }
 
   /** Applies the plain JobSet with these annotations, as a GitOps tool does. */
@@ -298,6 +310,7 @@ function podState(raw: unknown): PodState {
     terminating: pod.deletion !== undefined,
     epoch: Number(asText(annotations[JOBSET.epochAnnotation]) ?? Number.NaN),
     attempt: Number(asText(annotations[JOBSET.inPlaceRestartAttemptAnnotation]) ?? Number.NaN),
+    hang: asText(annotations[HANG_ANNOTATION]) ?? "",
     worker: container(pod, WORKER),
     agent: container(pod, AGENT.container),
     containers: Object.fromEntries(pod.containers.map(({ name }) => [name, container(pod, name)])),

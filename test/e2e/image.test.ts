@@ -8,7 +8,7 @@ import { asList, asMap } from "../../src/json/fields.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 import { run } from "../cluster/run.ts";
 import { buildah } from "../image/buildah.ts";
-import { ensureRepriseImage } from "../image/reprise-image.ts";
+import { ensureRepriseIndex } from "../image/reprise-image.ts";
 
 /** MiB; Node and the agent's runtime are 230 of them. */
 const SIZE_LIMIT = 280;
@@ -17,19 +17,22 @@ const SIZE_LIMIT = 280;
 const ELF_MACHINE = { amd64: 62, arm64: 183 } as const;
 
 const foreign: Arch = nativeArch() === "amd64" ? "arm64" : "amd64";
+let index: string;
 const images: Partial<Record<Arch, Mounted>> = {};
 
 interface Mounted {
-  readonly name: string;
+  readonly id: string;
   readonly container: string;
   readonly root: string;
 }
 
 beforeAll(async () => {
+  index = await ensureRepriseIndex(terminalProgress(), [nativeArch(), foreign]);
   for (const arch of [nativeArch(), foreign]) {
-    const name = await ensureRepriseImage(terminalProgress(), arch);
-    const container = buildah(["from", "--pull-never", `--arch=${arch}`, name]);
-    images[arch] = { name, container, root: buildah(["mount", container]) };
+    // As a node does: by the one tag, and its own architecture.
+    const container = buildah(["from", "--pull-never", `--arch=${arch}`, index]);
+    const id = buildah(["inspect", "--type=container", "--format={{.FromImageID}}", container]);
+    images[arch] = { id, container, root: buildah(["mount", container]) };
   }
 }, 900_000);
 
@@ -72,9 +75,22 @@ const NODE = "/usr/local/bin/node";
 const PROGRAM = "/usr/local/lib/reprise/reprise.js";
 const AGENT = "/usr/local/bin/reprise-agent";
 
+describe("the index", () => {
+  it("has an image for each architecture under one tag", () => {
+    const { mediaType, manifests } = JSON.parse(buildah(["manifest", "inspect", index]));
+    expect(mediaType).toMatch(/image\.index|manifest\.list/);
+    const platforms = asList(manifests).map((each) => asMap(asMap(each)["platform"]));
+    expect(platforms.map(({ os, architecture }) => `${os}/${architecture}`).sort()).toEqual([
+      "linux/amd64",
+      "linux/arm64",
+    ]);
+    expect(image("amd64").id).not.toBe(image("arm64").id);
+  });
+});
+
 describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
   it("runs as a numeric user that is not root, and is named for its architecture", () => {
-    const { OCIv1 } = JSON.parse(buildah(["inspect", "--type=image", image(arch).name]));
+    const { OCIv1 } = JSON.parse(buildah(["inspect", "--type=image", image(arch).id]));
     expect(OCIv1).toMatchObject({
       architecture: arch,
       os: "linux",
@@ -84,7 +100,7 @@ describe.each([nativeArch(), foreign])("the image for %s", (arch) => {
   });
 
   it("adds one layer each for Node, the agent and the program to its base, and stays small", () => {
-    const { OCIv1 } = JSON.parse(buildah(["inspect", "--type=image", image(arch).name]));
+    const { OCIv1 } = JSON.parse(buildah(["inspect", "--type=image", image(arch).id]));
     expect(asList(asMap(asMap(OCIv1)["rootfs"])["diff_ids"])).toHaveLength(4);
     const [mebibytes = ""] = run(["du", "--summarize", "--block-size=1M", image(arch).root]).split("\t");
     expect(Number(mebibytes)).toBeGreaterThan(200);

@@ -9,13 +9,13 @@ import { imageName, repriseArchive } from "../image/reprise-image.ts";
 
 const MANIFESTS = new URL("../../manifests/", import.meta.url).pathname;
 
-/** Loads the image with this tag into every node. */
-export async function loadReprise(cluster: Cluster, tag: string): Promise<void> {
-  cluster.load(await repriseArchive(tag, terminalProgress()));
+/** Loads the image into every node under this name. */
+export async function loadReprise(cluster: Cluster, name: string): Promise<void> {
+  cluster.load(await repriseArchive(name, terminalProgress()));
 }
 
-/** Calls `use` with a kustomization of manifests/default that has the image with this tag. */
-async function withKustomization<T>(tag: string, use: (folder: string) => Promise<T>): Promise<T> {
+/** Applies manifests/default with this image, and waits for the rollout of every Deployment. */
+export async function installReprise({ kubectl }: Cluster, tag: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "reprise-install-"));
   try {
     const { replacements } = parse(readFileSync(join(MANIFESTS, "default", "kustomization.yaml"), "utf8"));
@@ -28,18 +28,9 @@ async function withKustomization<T>(tag: string, use: (folder: string) => Promis
       replacements,
     };
     writeFileSync(join(folder, "kustomization.yaml"), stringify(kustomization));
-    return await use(folder);
+    await kubectl(["apply", "--server-side", "-k", folder]);
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-/** Applies the manifests and waits for the rollout of every Deployment. */
-export async function installReprise({ kubectl }: Cluster, tag: string): Promise<void> {
-  await withKustomization(tag, (folder) => kubectl(["apply", "--server-side", "-k", folder]));
   await kubectl(["rollout", "status", "deployment", "-n", "reprise-system", "--timeout=240s"]);
-}
-
-export async function uninstallReprise({ kubectl }: Cluster, tag: string): Promise<void> {
-  await withKustomization(tag, (folder) => kubectl(["delete", "-k", folder, "--timeout=300s"]));
 }

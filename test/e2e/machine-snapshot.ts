@@ -48,9 +48,14 @@ export function takeSnapshot(): MachineSnapshot {
     cgroups: cgroupHierarchies().flatMap(({ mountPoint }) => subfolders(mountPoint)),
     files: FOLDERS.flatMap((folder) => {
       return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
-    }).filter((path) => !path.startsWith("/tmp/") || path.includes("kube") || path.includes("containerd")),
+    }).filter((path) => !path.startsWith("/tmp/") || isProgramFile(path)),
     forwarding: [readFileSync("/proc/sys/net/ipv4/ip_forward", "utf8").trim()],
   };
+}
+
+/** Of a program of the cluster. Folders that begin with reprise- are those of tests. */
+function isProgramFile(path: string): boolean {
+  return /kube|containerd/.test(path) && !path.startsWith("/tmp/reprise-");
 }
 
 /** Processes of a cluster: in another PID namespace, or with its state folder in the command line. */

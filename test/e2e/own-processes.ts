@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { AGENT, AGENT_ENV } from "../../src/api/names.ts";
 import { allPids } from "../cluster/proc.ts";
+import { run } from "../cluster/run.ts";
 
 interface OwnProcesses {
   readonly agent: number | undefined;
@@ -13,6 +14,25 @@ export function ownProcesses(podUid: string): OwnProcesses {
   const own = allPids().filter((pid) => read(pid, "environ").includes(`${AGENT_ENV.podUid}=${podUid}`));
   const running = (...command: readonly string[]) => own.find((pid) => read(pid, "cmdline").join() === command.join());
   return { agent: running(AGENT.binary), probe: running(AGENT.binary, AGENT.probeCommand) };
+}
+
+/** A TCP connection, and how many bytes were sent on it. */
+export interface Connection {
+  readonly local: string;
+  readonly bytesSent: number;
+}
+
+/** The open connections to this port from the network namespace of a process, which is that of its Pod. */
+export function connectionsTo(port: number, pid: number | undefined): readonly Connection[] {
+  const enter = ["nsenter", `--target=${pid}`, "--net"];
+  const listed = run([...enter, "ss", "--tcp", "--info", "--oneline", "--numeric", "--no-header", `dport = ${port}`]);
+  return listed
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [, , , local = ""] = line.split(/\s+/);
+      return { local, bytesSent: Number(/ bytes_sent:(\d+)/.exec(line)?.[1]) };
+    });
 }
 
 /** The container ID as in a Pod's status, without the runtime's prefix. */

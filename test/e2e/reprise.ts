@@ -82,12 +82,12 @@ export async function startReprise(cluster: Cluster, config: ControllerConfig = 
 }
 
 export async function install(
-  options: Partial<Pick<ClusterOptions, "upstreamInPlace" | "controllerManagerFlags">> = {},
+  options: Partial<Pick<ClusterOptions, "parts" | "upstreamInPlace" | "controllerManagerFlags">> = {},
   config: ControllerConfig = {},
 ): Promise<Installation> {
   const slot = freeTestSlot();
-  const fixed = { slot, nodes: 2, parts: ["jobset"], progress: silentProgress } as const;
-  const cluster = await Cluster.up({ upstreamInPlace: false, ...options, ...fixed });
+  const fixed = { slot, nodes: 2, progress: silentProgress } as const;
+  const cluster = await Cluster.up({ parts: ["jobset"], upstreamInPlace: false, ...options, ...fixed });
   try {
     const reprise = await startReprise(cluster, config);
     const { kubectl, kubeconfig } = cluster;

@@ -1,6 +1,6 @@
 // A folder that Pods of every node mount, as training jobs mount a parallel file system. All nodes of the local cluster
 // are on one machine, so the test sees it too, and a named pipe in it connects Pods on different nodes.
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asList } from "../../src/json/fields.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -18,11 +18,16 @@ export class SharedFolder {
     openFolder(this.#path);
   }
 
+  /** The source of a volume. */
+  get hostPath(): Fields {
+    return { path: this.#path, type: "Directory" };
+  }
+
   /** The fields of a Pod spec with this container, which mounts the folder beside its own volumes. */
   podSpec(container: Fields, ...volumes: readonly Fields[]): Fields {
     const mount = { name: "shared", mountPath: SHARED_MOUNT_PATH };
     return {
-      volumes: [...volumes, { name: mount.name, hostPath: { path: this.#path, type: "Directory" } }],
+      volumes: [...volumes, { name: mount.name, hostPath: this.hostPath }],
       containers: [{ ...container, volumeMounts: [...asList(container["volumeMounts"]), mount] }],
     };
   }
@@ -36,6 +41,12 @@ export class SharedFolder {
     return readdirSync(this.#path)
       .filter((name) => name.startsWith(prefix))
       .sort();
+  }
+
+  /** The complete lines of a file; none if it does not exist. A Pod may be writing the last one. */
+  lines(file: string): readonly string[] {
+    if (!this.has(file)) return [];
+    return readFileSync(join(this.#path, file), "utf8").split("\n").slice(0, -1);
   }
 
   touch(file: string): void {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Arch, nativeArch } from "../../scripts/architectures.ts";
-import { buildImage } from "../../scripts/build-image.ts";
+import { buildImage, buildIndex } from "../../scripts/build-image.ts";
 import { cacheFolder } from "../cluster/binaries.ts";
 import { holdLock } from "../cluster/lock.ts";
 import { ensurePackages } from "../cluster/packages.ts";
@@ -33,17 +33,36 @@ const PACKAGES = {
 export const imageName = (tag: string): string => `docker.io/local/reprise:${tag}`;
 
 /** Returns the name of the image in buildah's store. */
-export async function ensureRepriseImage(progress: Progress, arch: Arch = nativeArch()): Promise<string> {
+export async function ensureRepriseImage(progress: Progress): Promise<string> {
+  const arch = nativeArch();
+  return await ensureBuilt(progress, arch, (tag) => {
+    const bases = basesOf(arch, progress);
+    buildImage({ engine: "buildah", arch, tag, bases, env: buildahEnvironment(), quiet: true });
+  });
+}
+
+/** Returns the name of an index with the images of both architectures. */
+export async function ensureRepriseIndex(progress: Progress, archs: readonly Arch[]): Promise<string> {
+  return await ensureBuilt(progress, archs.join("-"), (tag) => {
+    const bases = (arch: Arch) => basesOf(arch, progress);
+    buildIndex({ engine: "buildah", archs, tag, bases, env: buildahEnvironment(), quiet: true });
+  });
+}
+
+function basesOf(arch: Arch, progress: Progress) {
+  return { build: buildBase(progress), final: finalBase(arch, progress) };
+}
+
+async function ensureBuilt(progress: Progress, what: string, build: (tag: string) => void): Promise<string> {
   ensurePackages(progress, PACKAGES);
   mkdirSync(join(cacheFolder(), "buildah"), { recursive: true });
   const release = await holdLock(join(cacheFolder(), "buildah", "build.lock"), "building the image");
   try {
-    const tag = `localhost/reprise:${contentKey()}-${arch}`;
+    const tag = `localhost/reprise:${contentKey()}-${what}`;
     if (imageExists(tag)) return tag;
     forgetOldBuilds();
-    const bases = { build: buildBase(progress), final: finalBase(arch, progress) };
-    const step = progress.step(`building the image for ${arch}`);
-    buildImage({ engine: "buildah", arch, tag, bases, env: buildahEnvironment(), quiet: true });
+    const step = progress.step(`building the image for ${what}`);
+    build(tag);
     step.done();
     return tag;
   } finally {
@@ -51,16 +70,16 @@ export async function ensureRepriseImage(progress: Progress, arch: Arch = native
   }
 }
 
-/** A docker-archive of the image under the name `imageName(tag)`, for the nodes of a cluster. */
-export async function repriseArchive(tag: string, progress: Progress): Promise<string> {
+/** A docker-archive of the image under this name, for the nodes of a cluster. */
+export async function repriseArchive(name: string, progress: Progress): Promise<string> {
   const image = await ensureRepriseImage(progress);
   const folder = join(cacheFolder(), "images", "reprise");
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${image.replaceAll(/[/:]/g, "_")}-as-${tag}.tar`);
+  const file = join(folder, `${[image, name].map((each) => each.replaceAll(/[/:]/g, "_")).join("-as-")}.tar`);
   if (existsSync(file)) return file;
   forgetOldArchives(folder);
   const temporary = `${file}.${process.pid}`;
-  buildah(["push", "--quiet", image, `docker-archive:${temporary}:${imageName(tag)}`]);
+  buildah(["push", "--quiet", image, `docker-archive:${temporary}:${name}`]);
   renameSync(temporary, file);
   return file;
 }

@@ -344,7 +344,7 @@ describe("the agent and the API server", () => {
         return group.watch(from, random);
       },
       publish: (epoch) => group.publish(epoch),
-      lift: barrier.resolve,
+      lift: () => barrier.resolve(),
       restart: () => {
         throw new Error("not expected to restart");
       },
@@ -420,7 +420,7 @@ describe("the agent and the API server", () => {
     const effects: Effects = {
       watch: (resourceVersion, random) => group.watch(resourceVersion, random),
       publish: (epoch) => group.publish(epoch),
-      lift: barrier.resolve,
+      lift: () => barrier.resolve(),
       restart: () => {
         throw new Error("not expected to restart");
       },
@@ -485,7 +485,7 @@ describe("the agent and the API server", () => {
     await waitAtBarrier(member.podUid);
     await cluster.killApiServer();
     writeFileSync(join(member.credentials, "token"), "expired");
-    await sleep(10_000);
+    await eventually(() => expect(agent.messages).toContainEqual(expect.stringMatching(/^API server error/)));
     expect(agent.isRunning).toBe(true);
     await cluster.startApiServer();
     await eventually(() => expect(agent.lines.at(-1)?.reason).toContain("401"));

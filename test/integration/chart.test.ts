@@ -78,6 +78,13 @@ describe("charts/reprise", () => {
     expect(byName(await rendered({}, `--values=${CHART}/values-ha.yaml`))).toEqual(expected);
   });
 
+  it("renders the objects of manifests/dashboard besides, if the dashboard is enabled", async () => {
+    const expected = { ...byName(await rendered()), ...byName(await kustomized("dashboard")) };
+    const withDashboard = byName(await rendered({ dashboard: { enabled: true } }));
+    expect(withDashboard).toEqual(expected);
+    expect(Object.keys(withDashboard).filter((name) => name.includes("reprise-dashboard"))).toHaveLength(6);
+  });
+
   it("passes helm lint", async () => {
     expect(await helm(["lint", "--strict", CHART])).toContain("0 chart(s) failed");
   });
@@ -145,6 +152,13 @@ describe("charts/reprise", () => {
       webhook: { ...program, validationFailurePolicy: "Fail" },
       controller: program,
       priorityClass: { create: true },
+      dashboard: {
+        enabled: true,
+        allowHosts: ["board.example.com"],
+        allowFrom: [{ namespaceSelector: { matchLabels: { app: "proxy" } } }],
+        resources: {},
+        nodeSelector: { pool: "system" },
+      },
       networkPolicy: { apiServerPorts: [8443] },
       config: { logLevel: "debug", injection: { agentResources: "none" }, stuckPods: { enabled: false } },
     });
@@ -157,6 +171,12 @@ describe("charts/reprise", () => {
     for (const set of ["nodeSelector", "tolerations", "priorityClassName", "imagePullSecrets", "@sha256:0000"]) {
       expect(pod).toContain(set);
     }
+    const dashboard = stringify(named(manifests, "Deployment", "reprise-dashboard"));
+    for (const set of ["--allow-host=board.example.com", "nodeSelector", "imagePullSecrets", "@sha256:0000"]) {
+      expect(dashboard).toContain(set);
+    }
+    const { spec } = named(manifests, "NetworkPolicy", "reprise-dashboard");
+    expect(asList(asMap(spec)["ingress"])).toMatchObject([{ from: [{ namespaceSelector: {} }] }]);
   });
 
   it("leaves out what is turned off", async () => {
@@ -169,6 +189,7 @@ describe("charts/reprise", () => {
 
   it.each([
     ["a misspelled value", { webhok: {} }, "webhok"],
+    ["a misspelled value of the dashboard", { dashboard: { allowHost: [] } }, "allowHost"],
     ["a misspelled setting", { config: { injection: { defaultMaxRestart: 1 } } }, "defaultMaxRestart"],
     ["a setting out of range", { config: { controller: { escalateAfter: -1 } } }, "/config/controller/escalateAfter"],
     ["a setting that the chart sets itself", { config: { webhook: { port: 1 } } }, "port"],

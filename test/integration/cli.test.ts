@@ -10,6 +10,7 @@ import { create, injected } from "../builders/injection.ts";
 import { jobSet } from "../builders/jobset.ts";
 import { assetFolder, ensureBinaries } from "../cluster/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { waitFor } from "../cluster/proc.ts";
 import { terminalProgress } from "../cluster/progress.ts";
 
 const JOBSETS = "jobsets.jobset.x-k8s.io";
@@ -225,5 +226,102 @@ describe("reprise status -w", () => {
     child.kill("SIGINT");
     const [code] = await once(child, "close");
     expect(code).toBe(0);
+  });
+});
+
+describe("reprise status -w on a terminal", () => {
+  const [columns, rows] = [72, 12];
+
+  it("draws one screen again and again, fits into it, and leaves the terminal as it was on Ctrl-C", async () => {
+    const status = ["status", "d-injected", "-w", "-n", "team", "--kubeconfig", cluster.kubeconfig];
+    const command = [process.execPath, join(cli.folder, "reprise.js"), ...status].join(" ");
+    // A pseudo-terminal of its own, so that the keys are those of a user.
+    const sized = `stty cols ${columns} rows ${rows}; exec ${command}`;
+    const terminal = spawn("script", ["--quiet", "--return", "--flush", "--command", sized, "/dev/null"]);
+    let shown = "";
+    terminal.stdout.on("data", (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    const isShown = (text: RegExp) => waitFor(`the terminal shows ${text}`, 30_000, async () => text.test(shown));
+    const [enter, clear, leave] = ["\u001b[?1049h\u001b[?25l", "\u001b[H\u001b[J", "\u001b[?25h\u001b[?1049l"];
+    const screens = () => shown.split(clear).slice(1);
+    await isShown(/Phase +Running/);
+    expect(shown.startsWith(enter + clear)).toBe(true);
+    const change = { restarts: 1, phase: "Restarting", ready: "3/4", deprecatedEpoch: 1, conditions: [stalled()] };
+    const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status: change })];
+    await cluster.kubectl(["patch", "inplacerestart", "d-injected", "-n", "team", ...patch]);
+    await isShown(/Phase +Restarting\r\n/);
+    const drawn = screens().length;
+    await waitFor("it draws the screen again without a change", 30_000, async () => screens().length > drawn);
+
+    terminal.stdin.write("\u0003");
+    const [code] = await once(terminal, "close");
+    expect(code).toBe(0);
+    expect(shown.endsWith(leave)).toBe(true);
+    for (const screen of screens()) {
+      // What follows the last screen leaves it; Ctrl-C is echoed.
+      const [text = ""] = screen.replace("^C", "").split("\u001b");
+      const lines = text.split("\r\n");
+      expect(lines.length).toBeLessThan(rows);
+      expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(columns);
+      expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}Ctrl-C ends$/);
+    }
+    // The message is longer than a line, and would move the others.
+    expect(screens().at(-1)).not.toContain("the end");
+  });
+
+  function stalled() {
+    const message = `${"waiting for a Pod ".repeat(10)}the end`;
+    return { type: "Stalled", status: "True", reason: "Unschedulable", message, lastTransitionTime: new Date() };
+  }
+});
+
+describe("reprise explain JOBSET", () => {
+  const explain = async (name: string, ...args: readonly string[]) => {
+    return await cli.run(["explain", name, "-n", "team", "--kubeconfig", cluster.kubeconfig, ...args]);
+  };
+
+  it("says of an injected JobSet what was injected and what happens when it fails", async () => {
+    const { code, stdout, stderr } = await explain("d-injected");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^JobSet team\/d-injected\n\nInjection\n {2}injected by reprise \S+: .*group of 4 Pods/);
+    expect(stdout).toContain("\nWhen a worker exits\n  exit 0: the worker has succeeded\n");
+    expect(stdout).toContain("restart it by hand: reprise restart d-injected -n team --reason");
+  });
+
+  it("says of a plain one why it was not injected, and what would change that", async () => {
+    expect((await explain("a-plain")).stdout).toBe(
+      "JobSet team/a-plain\n\nInjection\n  not injected: its namespace is never injected, or has no label " +
+        "reprise.dev/injection=enabled (namespace-not-enabled)\n",
+    );
+    await cluster.kubectl(["label", "namespace", "team", "reprise.dev/injection=enabled"]);
+    const { stdout } = await explain("a-plain");
+    expect(stdout).toContain(
+      "not injected: it was created without injection, and nothing is injected later; delete it",
+    );
+    expect(stdout).toMatch(/\n {2}then: injected by reprise \S+: .*group of 4 Pods/);
+    expect((await explain("c-out")).stdout).toContain(
+      '  not injected: it has the annotation reprise.dev/inject: "false" (disabled-by-annotation)\n',
+    );
+    expect((await explain("b-wrong")).stdout).toMatch(
+      / {2}refused:\n {4}metadata\.annotations\[reprise\.dev\/max-restarts\]: /,
+    );
+  });
+
+  it("uses the failure policies of the namespace", async () => {
+    const { stdout } = await explain("e-policy");
+    expect(stdout).toContain("\n  exit 42: fails the JobSet\n");
+  });
+
+  it("is data for programs with -o json", async () => {
+    const { stdout } = await explain("d-injected", "-o", "json");
+    const { jobSets } = JSON.parse(stdout);
+    expect(jobSets).toMatchObject([{ jobSet: "team/d-injected", sections: [{ title: "Injection" }, {}, {}, {}, {}] }]);
+  });
+
+  it("says that a JobSet does not exist", async () => {
+    const { code, stderr } = await explain("missing");
+    expect(stderr).toMatch(/JobSet missing does not exist in namespace team/);
+    expect(code).toBe(1);
   });
 });

@@ -14,7 +14,7 @@ import { type RunningController, runController } from "../../controller/shell/ru
 import { readGroupEpoch } from "../../src/api/group-epoch.ts";
 import { type InPlaceRestart, readInPlaceRestart } from "../../src/api/in-place-restart.ts";
 import { type JobSet, readJobSet } from "../../src/api/jobset.ts";
-import { type Identity, readIdentity } from "../../src/api/metadata.ts";
+import { type Identity, readIdentity, wholeSeconds } from "../../src/api/metadata.ts";
 import { ANNOTATION, JOBSET, LABEL } from "../../src/api/names.ts";
 import { DEFAULT_RESTART_POLICY } from "../../src/api/restart-policy.ts";
 import { defaultConfig } from "../../src/config/config.ts";
@@ -29,6 +29,7 @@ import { type JobSetBuilder, jobSet } from "../builders/jobset.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { runJobSet } from "../cluster/parts/jobset.ts";
 import { freePort } from "../free-port.ts";
+import { tokenConfig } from "../reprise-programs.ts";
 
 const NAMESPACE = "team";
 const ACCOUNT = "system:serviceaccount:reprise-system:reprise-controller";
@@ -101,15 +102,8 @@ async function serviceAccountConfig(namespace: string, account: string, pod?: Id
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
   const body = { spec: { ...(boundObjectRef === undefined ? {} : { boundObjectRef }) } };
   const answer = await admin.request("POST", path, { body });
-  const config = new KubeConfig();
-  const caData = Buffer.from(cluster.credentials.authority.cert).toString("base64");
-  config.loadFromOptions({
-    clusters: [{ name: "c", server: cluster.server, caData }],
-    users: [{ name: "u", token: asText(asMap(answer["status"])["token"]) }],
-    contexts: [{ name: "x", cluster: "c", user: "u" }],
-    currentContext: "x",
-  });
-  return config;
+  const server = { url: cluster.server, ca: cluster.credentials.authority.cert };
+  return tokenConfig(server, asText(asMap(answer["status"])["token"]) ?? "");
 }
 
 async function startController(identity: string): Promise<RunningController> {
@@ -205,7 +199,7 @@ async function agentsTake(pods: readonly Identity[], epoch: number): Promise<voi
 }
 
 async function kubeletReports(pod: Identity, run: number, exitCode?: number): Promise<void> {
-  const startedAt = new Date().toISOString().replace(/\.\d+/, "");
+  const startedAt = wholeSeconds(Date.now());
   const containerID = `containerd://${pod.name}-${run}`;
   const state =
     exitCode === undefined

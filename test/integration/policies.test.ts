@@ -4,13 +4,17 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { readAnnotations } from "../../src/api/metadata.ts";
-import { JOBSET, LABEL, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
+import { HANG_ANNOTATION, JOBSET, LABEL, LAST_STEP_ANNOTATION, SHM_LEFTOVER_ANNOTATION } from "../../src/api/names.ts";
 import { asList, asMap } from "../../src/json/fields.ts";
+import { ApiError } from "../../src/kube/api-error.ts";
 import { APPLY_PATCH, JSON_PATCH, KubeClient, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from "../../src/kube/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { tokenConfig } from "../reprise-programs.ts";
 
 const EPOCH = JOBSET.epochAnnotation;
 const LEFTOVER = SHM_LEFTOVER_ANNOTATION;
+const HANG = HANG_ANNOTATION;
+const LAST_STEP = LAST_STEP_ANNOTATION;
 const ATTEMPT = JOBSET.inPlaceRestartAttemptAnnotation;
 const NAMESPACE = "team";
 /** With either binding, because their order is not defined. */
@@ -106,28 +110,23 @@ async function createPod(parts: PodParts = {}): Promise<CreatedPod> {
     metadata: { generateName: "train-", labels, annotations: { kept: "as it is", ...annotations } },
     spec: { serviceAccountName: account, containers: [{ name: "main", image: "worker" }] },
   };
-  const metadata = asMap((await by.request("POST", PODS, { body }))["metadata"]);
+  return identityOf(await by.request("POST", PODS, { body }));
+}
+
+function identityOf(pod: Readonly<Record<string, unknown>>): CreatedPod {
+  const metadata = asMap(pod["metadata"]);
   return { name: String(metadata["name"]), uid: String(metadata["uid"]) };
 }
 
 /** A client with a token of the account: bound to this Pod, as from a kubelet, or not bound. */
-async function clientOf(account: string, pod?: CreatedPod): Promise<KubeClient> {
+async function clientOf(account: string, pod?: CreatedPod, namespace = NAMESPACE): Promise<KubeClient> {
   const bound = pod && ["--bound-object-kind=Pod", `--bound-object-name=${pod.name}`, `--bound-object-uid=${pod.uid}`];
-  const token = (await cluster.kubectl(["create", "token", account, "-n", NAMESPACE, ...(bound ?? [])])).trim();
+  const token = (await cluster.kubectl(["create", "token", account, "-n", namespace, ...(bound ?? [])])).trim();
   return remember(clientWith(token));
 }
 
 function clientWith(token: string): KubeClient {
-  const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [
-      { name: "c", server: cluster.server, caData: Buffer.from(cluster.credentials.authority.cert).toString("base64") },
-    ],
-    users: [{ name: "u", token }],
-    contexts: [{ name: "x", cluster: "c", user: "u" }],
-    currentContext: "x",
-  });
-  return new KubeClient(config);
+  return new KubeClient(tokenConfig({ url: cluster.server, ca: cluster.credentials.authority.cert }, token));
 }
 
 function patch(by: KubeClient, { name }: CreatedPod, body: unknown, subresource = ""): Promise<unknown> {
@@ -222,6 +221,18 @@ describe("the agent's role, with the token of a Pod", () => {
     expect((await annotationsOf(pod))[EPOCH]).toBe("1");
   });
 
+  it("lets the agent report about the progress of its worker, and take it back", async () => {
+    const { pod, agent } = await member();
+    await annotate(agent, pod, { [EPOCH]: "1", [HANG]: null, [LAST_STEP]: "41" });
+    for (const report of ["1/0/1767225600000", "1/1/1767225600000/42", "1/1/1767225600000/42/3"]) {
+      await annotate(agent, pod, { [HANG]: report });
+      expect(await annotationsOf(pod)).toMatchObject({ [HANG]: report, [LAST_STEP]: "41" });
+    }
+    await annotate(agent, pod, { [HANG]: null });
+    await annotate(agent, pod, { [EPOCH]: "2", [HANG]: null, [LAST_STEP]: null });
+    expect(await annotationsOf(pod)).toEqual({ kept: "as it is", [EPOCH]: "2" });
+  });
+
   it("lets an agent of JobSet's own protocol write its attempt", async () => {
     const { pod, agent } = await member("reader");
     await annotate(agent, pod, { [ATTEMPT]: "0" });
@@ -242,6 +253,12 @@ describe("the agent's role, with the token of a Pod", () => {
     ["a leftover that is no number", { [LEFTOVER]: "1 MiB" }, "whole number of bytes"],
     ["an empty leftover", { [LEFTOVER]: "" }, "whole number of bytes"],
     ["a leftover of ten thousand digits", { [LEFTOVER]: "9".repeat(10_000) }, "whole number of bytes"],
+    ["a report in words", { [HANG]: "1/stopped/1767225600000" }, "three to five whole numbers"],
+    ["a report of one number", { [HANG]: "1" }, "three to five whole numbers"],
+    ["a report of six numbers", { [HANG]: "1/1/1/1/1/1" }, "three to five whole numbers"],
+    ["a report of ten thousand digits", { [HANG]: `1/1/${"9".repeat(10_000)}` }, "three to five whole numbers"],
+    ["an empty report", { [HANG]: "" }, "three to five whole numbers"],
+    ["a last step that is no number", { [LAST_STEP]: "step 4" }, "last-step is a whole number"],
     ["another annotation", { other: "1" }, "not for other annotations"],
     ["another annotation beside the epoch", { [EPOCH]: "4", other: "1" }, "not for other annotations"],
     ["a changed annotation", { kept: "changed" }, "not for other annotations"],
@@ -655,5 +672,205 @@ describe("the manifests", () => {
     const schema = await admin.request("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/reprise-agents");
     const conditions = asList(asMap(schema["status"])["conditions"]);
     expect(conditions).toContainEqual(expect.objectContaining({ type: "Dangling", status: "False" }));
+  });
+});
+
+/**
+ * The policy for Pods has each rule twice (docs/decisions/0016-one-pod-policy.md). Here it stands alone twice, in two
+ * namespaces: as the condition without the validations that explain it, and as those validations without the condition.
+ * The last describe, because the real policies must not answer for them.
+ */
+describe("the match condition of the policy for Pods and its validations", () => {
+  const POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+  const HALVES = ["condition", "validations"] as const;
+  const labels = { [LABEL.injected]: "true" };
+
+  const STORED: Readonly<Record<string, object>> = {
+    "a Pod": { annotations: { kept: "as it is" } },
+    "a Pod with an epoch": { annotations: { [EPOCH]: "5" } },
+    "a new member": { labels, annotations: { kept: "as it is" } },
+    "a member": { labels, annotations: { kept: "as it is", [EPOCH]: "5", [LEFTOVER]: "7" } },
+    "a member with an attempt": { labels, annotations: { [ATTEMPT]: "5" } },
+    "a member with a wrong epoch": { labels, annotations: { [EPOCH]: "x", [LEFTOVER]: "much" } },
+  };
+
+  const annotated = (annotations: Readonly<Record<string, string | null>>) => ({ metadata: { annotations } });
+  const CHANGES: Readonly<Record<string, object>> = {
+    nothing: annotated({}),
+    ...Object.fromEntries(
+      [null, "4", "5", "6", "06", "-1", "", "x", "2147483647", "2147483648"].map((epoch) => [
+        `the epoch ${epoch}`,
+        annotated({ [EPOCH]: epoch }),
+      ]),
+    ),
+    "the attempt 4": annotated({ [ATTEMPT]: "4" }),
+    "the attempt 6": annotated({ [ATTEMPT]: "6" }),
+    "the epoch 6 and no attempt": annotated({ [EPOCH]: "6", [ATTEMPT]: null }),
+    "the epoch 6 and the leftover 1": annotated({ [EPOCH]: "6", [LEFTOVER]: "1" }),
+    "the epoch 6 and the leftover x": annotated({ [EPOCH]: "6", [LEFTOVER]: "x" }),
+    "no leftover": annotated({ [LEFTOVER]: null }),
+    "another annotation": annotated({ other: "1" }),
+    "an annotation less": annotated({ kept: null }),
+    "a changed annotation": annotated({ kept: "changed" }),
+    membership: { metadata: { labels } },
+    "membership with the epoch 6": { metadata: { labels, annotations: { [EPOCH]: "6" } } },
+    "no membership": { metadata: { labels: { [LABEL.injected]: null } } },
+    "no membership and no epoch": {
+      metadata: { labels: { [LABEL.injected]: null }, annotations: { [EPOCH]: null } },
+    },
+    "another label": { metadata: { labels: { app: "web" } } },
+    "a finalizer": { metadata: { finalizers: ["example.com/held"] } },
+    "an owner": { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "n", uid: "u" }] } },
+    "a deadline": { spec: { activeDeadlineSeconds: 1 } },
+  };
+
+  const CREATIONS: Readonly<Record<string, object>> = {
+    ...STORED,
+    "a member with the epoch 0": { labels, annotations: { [EPOCH]: "0" } },
+  };
+
+  const pods = (half: string) => `/api/v1/namespaces/by-${half}/pods`;
+  const spec = { serviceAccountName: "trainer", containers: [{ name: "main", image: "worker" }] };
+
+  /** Who writes to a Pod in the namespace of a half. */
+  type Writer = (half: string, pod?: CreatedPod) => Promise<KubeClient>;
+  let writers: Readonly<Record<string, Writer>>;
+  /** The Pods of each half, by what they are. */
+  const stored = new Map<string, CreatedPod>();
+
+  beforeAll(async () => {
+    const { kubectl } = cluster;
+    for (const half of HALVES) {
+      const namespace = `by-${half}`;
+      await kubectl(["create", "namespace", namespace]);
+      for (const account of ["trainer", "operator", "plain"]) {
+        await kubectl(["create", "serviceaccount", account, "-n", namespace]);
+      }
+      await kubectl(["create", "role", "pods", "-n", namespace, "--verb=create,patch", "--resource=pods"]);
+      await kubectl(["create", "role", "operator", "-n", namespace, "--verb=create,patch,update", "--resource=pods"]);
+      for (const [account, role] of [
+        ["trainer", "--clusterrole=reprise-agent-writer"],
+        // It may also create Pods, so that the API server asks the policy.
+        ["trainer", "--role=pods"],
+        ["operator", "--clusterrole=reprise-agent-writer"],
+        ["operator", "--role=operator"],
+        ["plain", "--role=pods"],
+      ] as const) {
+        const name = `${account}-${role.replace(/^.*=/, "")}`;
+        await kubectl([
+          "create",
+          "rolebinding",
+          name,
+          "-n",
+          namespace,
+          role,
+          `--serviceaccount=${namespace}:${account}`,
+        ]);
+      }
+    }
+    const real = await admin.request("GET", `${POLICIES}/reprise-pods`);
+    await kubectl(["delete", "validatingadmissionpolicybindings", "--all"]);
+    for (const half of HALVES) {
+      for (const [what, metadata] of Object.entries(STORED)) {
+        const body = { metadata: { generateName: "stored-", ...metadata }, spec };
+        // The real policies are enforced for a moment after their bindings are gone.
+        const answer = await vi.waitFor(() => admin.request("POST", pods(half), { body }), { timeout: 30_000 });
+        stored.set(`${half}: ${what}`, identityOf(answer));
+      }
+    }
+    await stand(real);
+    const tokens = new Map<string, Promise<KubeClient>>();
+    const token = (account: string) => (half: string, pod?: CreatedPod) => {
+      const key = [half, account, pod?.uid].join();
+      const client = tokens.get(key) ?? clientOf(account, pod, `by-${half}`);
+      tokens.set(key, client);
+      return client;
+    };
+    writers = {
+      "an administrator": async () => admin,
+      "the agent of the Pod": token("trainer"),
+      "the agent of another Pod": (half) => token("trainer")(half, stored.get(`${half}: a member`)),
+      "an account with the role and its own rights": (half) => token("operator")(half),
+      "an account without the role": (half) => token("plain")(half),
+    };
+  }, 120_000);
+
+  /** Installs each half of the policy for its namespace, and waits until both are enforced. */
+  async function stand(policy: Readonly<Record<string, unknown>>): Promise<void> {
+    const { matchConditions, validations, ...rest } = asMap(policy["spec"]);
+    const refuse = { expression: "false" };
+    const halves = {
+      condition: { ...rest, matchConditions, validations: [refuse] },
+      validations: { ...rest, validations: asList(validations).slice(0, -1) },
+    };
+    for (const half of HALVES) {
+      const metadata = { name: `by-${half}` };
+      await admin.request("POST", POLICIES, { body: { metadata, spec: halves[half] } });
+      const matchResources = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": metadata.name } } };
+      await admin.request("POST", POLICIES.replace("policies", "policybindings"), {
+        body: { metadata, spec: { policyName: metadata.name, validationActions: ["Deny"], matchResources } },
+      });
+      const forged = { metadata: { generateName: "forged-", ...STORED["a member"] }, spec };
+      await vi.waitFor(
+        async () => expect(await verdict(admin.request("POST", pods(half), dry(forged)))).toBe("refused"),
+        { timeout: 30_000, interval: 200 },
+      );
+    }
+  }
+
+  const dry = (body: object) => ({ body, query: { dryRun: "All" } });
+
+  /** Whether the policy refuses the request, the API server does, or neither. */
+  async function verdict(request: Promise<unknown>): Promise<string> {
+    try {
+      await request;
+      return "allowed";
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.detail.includes("ValidatingAdmissionPolicy 'by-") ? "refused" : `rejected with ${error.status}`;
+    }
+  }
+
+  /** Expects the same verdict on each write from both halves, and that some are refused and some are not. */
+  async function expectAgreement(writes: ReadonlyMap<string, (half: string) => Promise<unknown>>): Promise<void> {
+    const seen = { refused: 0, allowed: 0 };
+    const differences: string[] = [];
+    const judge = async ([what, write]: [string, (half: string) => Promise<unknown>]) => {
+      const [condition, validations] = await Promise.all(HALVES.map((half) => verdict(write(half))));
+      if (condition !== validations) differences.push(`${what}: ${condition} by the condition, else ${validations}`);
+      if (condition === "refused" || condition === "allowed") seen[condition] += 1;
+    };
+    const all = [...writes];
+    for (let next = all.splice(0, 16); next.length > 0; next = all.splice(0, 16)) await Promise.all(next.map(judge));
+    expect(differences).toEqual([]);
+    expect(Math.min(seen.refused, seen.allowed)).toBeGreaterThanOrEqual(writes.size / 5);
+  }
+
+  it("refuse the same changes of Pods", async () => {
+    const writes = new Map<string, (half: string) => Promise<unknown>>();
+    for (const [who, writer] of Object.entries(writers)) {
+      for (const what of Object.keys(STORED)) {
+        for (const [change, body] of Object.entries(CHANGES)) {
+          writes.set(`${who}, ${what}, ${change}`, async (half) => {
+            const pod = stored.get(`${half}: ${what}`);
+            const client = await writer(half, pod);
+            const options = { ...dry(body), contentType: MERGE_PATCH };
+            return await client.request("PATCH", `${pods(half)}/${pod?.name}`, options);
+          });
+        }
+      }
+    }
+    await expectAgreement(writes);
+  }, 240_000);
+
+  it("refuse the same creations of Pods", async () => {
+    const writes = new Map<string, (half: string) => Promise<unknown>>();
+    for (const [who, writer] of Object.entries(writers)) {
+      for (const [what, metadata] of Object.entries(CREATIONS)) {
+        const body = { metadata: { generateName: "new-", ...metadata }, spec };
+        writes.set(`${who}, ${what}`, async (half) => (await writer(half)).request("POST", pods(half), dry(body)));
+      }
+    }
+    await expectAgreement(writes);
   });
 });

@@ -1,7 +1,7 @@
 // Freeing stuck Pods on a real API server, with the permissions from the manifests: a controller that is killed between
 // its two writes, and a cluster that changes between check and write. Without kubelets a Pod on a node stays
 // Terminating.
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createStuckPodsMetrics } from "../../controller/shell/stuck-pods/metrics.ts";
 import { type FreeingClient, FreeingRequests } from "../../controller/shell/stuck-pods/requests.ts";
@@ -17,6 +17,7 @@ import type { Occurrence } from "../../src/kube/events.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { tokenConfig } from "../reprise-programs.ts";
 
 const NODE = "lost";
 const NODES = "/api/v1/nodes";
@@ -268,13 +269,6 @@ async function podNow(name: string): Promise<Pod | undefined> {
 async function accountConfig(): Promise<KubeConfig> {
   const path = "/api/v1/namespaces/reprise-system/serviceaccounts/reprise-controller/token";
   const answer = await admin.request("POST", path, { body: { spec: {} } });
-  const config = new KubeConfig();
-  const caData = Buffer.from(plane.credentials.authority.cert).toString("base64");
-  config.loadFromOptions({
-    clusters: [{ name: "c", server: plane.server, caData }],
-    users: [{ name: "u", token: asText(asMap(answer["status"])["token"]) }],
-    contexts: [{ name: "x", cluster: "c", user: "u" }],
-    currentContext: "x",
-  });
-  return config;
+  const server = { url: plane.server, ca: plane.credentials.authority.cert };
+  return tokenConfig(server, asText(asMap(answer["status"])["token"]) ?? "");
 }

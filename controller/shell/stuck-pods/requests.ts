@@ -1,6 +1,7 @@
 // The requests that free a stuck Pod. Both writes name the UID of the Pod, and the first one also the version that was
 // judged, so the API server refuses a stale leader or a stale view.
 
+import { wholeSeconds } from "../../../src/api/metadata.ts";
 import { FAILURE_RECOVERY } from "../../../src/api/names.ts";
 import { type Node, readNode } from "../../../src/api/node.ts";
 import { type Pod, readForceDeleteConsent, readPod } from "../../../src/api/pod.ts";
@@ -8,7 +9,6 @@ import { asList } from "../../../src/json/fields.ts";
 import type { JsonObject } from "../../../src/json/types.ts";
 import { hasStatus } from "../../../src/kube/api-error.ts";
 import { STRATEGIC_MERGE_PATCH } from "../../../src/kube/client.ts";
-import { wholeSeconds } from "../../stuck-pods/explain.ts";
 
 /** The part of a client that freeing needs. */
 export interface FreeingClient {

@@ -52,10 +52,10 @@ async function explainFiles(files: readonly string[], options: Options, global: 
 async function explainLive(name: string, options: Options, global: GlobalOptions): Promise<Explained> {
   const { LABEL } = await import("../../api/names.ts");
   const { loadConfig } = await import("../../config/config-file.ts");
-  const { inject } = await import("../../inject/inject.ts");
   const { isInjected } = await import("../../inject/stored/is-injected.ts");
   const { objectAt } = await import("../../json/edit.ts");
   const { connect } = await import("../../kube/client.ts");
+  const { admit, admitted } = await import("../../validate/preview.ts");
   const { readJobSetObject, readNamespaces, readPolicies, readNamespaceLabels } = await import(
     "../input/cluster-jobsets.ts"
   );
@@ -73,7 +73,7 @@ async function explainLive(name: string, options: Options, global: GlobalOptions
     const labels = await readNamespaceLabels(client, namespace);
     const policies = await readPolicies(client, [object], config.failurePolicies);
     const namespaces = await readNamespaces(client, [object]);
-    const outcome = inject({ operation: "CREATE", namespace, object, config: config.injection, policies, namespaces });
+    const outcome = admitted(admit({ namespace, object, config: config.injection, policies, namespaces }));
     return { jobSet, sections: explainPlain(outcome, labels[LABEL.injection] === "enabled", settings) };
   } finally {
     await client.close();

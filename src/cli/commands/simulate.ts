@@ -12,6 +12,7 @@ interface Options {
   readonly pods: number;
   readonly faults: readonly Fault[];
   readonly runs?: number;
+  readonly hangs?: true;
   readonly filename?: readonly string[];
 }
 
@@ -37,6 +38,7 @@ export function addSimulate(program: Command): void {
         .argParser(wholeNumber(1, MOST_RUNS))
         .conflicts(["pods", "faults"]),
     )
+    .addOption(new Option("--hangs", "with --runs: workers hang and pause too").conflicts(["pods", "faults"]))
     .addOption(
       new Option(
         "-f, --filename <file...>",
@@ -47,7 +49,7 @@ export function addSimulate(program: Command): void {
     .action(async (options: Options, command: Command) => {
       if (options.filename !== undefined) await estimate(options.filename, options, globalOptions(command).config);
       else if (options.runs === undefined) await playOne(options);
-      else await check(options.seed, options.runs);
+      else await check(options.seed, options.runs, options.hangs === true);
     });
 }
 
@@ -88,10 +90,10 @@ async function playOne({ seed, pods, faults }: Options): Promise<void> {
   throwBreach(seed, result);
 }
 
-async function check(first: number, runs: number): Promise<void> {
-  const { playSeed } = await import("../../simulate/play.ts");
+async function check(first: number, runs: number, hangs: boolean): Promise<void> {
+  const { playSeed, playSeedWithHangs } = await import("../../simulate/play.ts");
   for (let seed = first; seed < first + runs; seed += 1) {
-    const result = playSeed(seed);
+    const result = hangs ? playSeedWithHangs(seed) : playSeed(seed);
     if (result.breaches.length === 0) continue;
     print(timelineLines(result.moments));
     throwBreach(seed, result);

@@ -44,6 +44,22 @@ const object = readInPlaceRestart({
         deprecated: "2026-01-01T12:00:00.100Z",
       },
     ],
+    availability: {
+      state: "Restarting",
+      since: "2026-01-01T12:00:00.000Z",
+      spent: { Waiting: 12_000, Running: 10_800_000, Restarting: 9_000, Suspended: 600_000 },
+      restarts: 3,
+      lastEpoch: 2,
+      causes: [
+        { name: "ContainerExited", restarts: 2 },
+        { name: "Disruption", restarts: 1 },
+      ],
+      blamedPods: [{ name: "train-workers-0-0-x", restarts: 3 }],
+      blamedNodes: [
+        { name: "node-1", restarts: 3 },
+        { name: "node-2", restarts: 1 },
+      ],
+    },
     conditions: [
       {
         type: "WaitingForTermination",
@@ -97,7 +113,7 @@ function expectGolden(file: string, text: string): void {
 }
 
 function textOf(annotations: Record<string, string>, node: NodeState): string {
-  return groupAsText(reportGroup(reading(annotations, node)), now);
+  return groupAsText(reportGroup(reading(annotations, node), now), now);
 }
 
 describe("reprise status of one JobSet", () => {
@@ -121,20 +137,34 @@ describe("reprise status of one JobSet", () => {
 
   it("shows a group without a status", () => {
     const { status: _, ...fresh } = object;
-    const text = groupAsText(reportGroup({ object: fresh }), now);
+    const text = groupAsText(reportGroup({ object: fresh }, now), now);
     expect(text).toBe(`JobSet    ml/train\nPhase     Starting\nReady\nEpoch     none yet\nRestarts  0\n`);
   });
 });
 
 describe("reprise status of all JobSets", () => {
   it("prints one line each, with what it waits for", () => {
-    const report = reportGroup({ object, jobSet });
+    const report = reportGroup({ object, jobSet }, now);
     expectGolden("groups.txt", groupsAsText([report], true));
     expect(groupsAsText([report], false)).not.toContain("NAMESPACE");
   });
 
   it("has the source of the budget and the last restart in the wide form", () => {
-    expectGolden("groups-wide.txt", groupsAsText([reportGroup({ object, jobSet })], false, { now }));
+    expectGolden("groups-wide.txt", groupsAsText([reportGroup({ object, jobSet }, now)], false, { now }));
+  });
+
+  it("names a node that several groups blame", () => {
+    const twoRestarts = [{ name: "node-9", restarts: 2 }];
+    const reports = [1, 2].map((group) => {
+      const { availability, ...report } = reportGroup({ object, jobSet }, now);
+      if (availability === undefined) throw new Error("the group has no account");
+      return { ...report, name: `train-${group}`, availability: { ...availability, blamedNodes: twoRestarts } };
+    });
+    expect(groupsAsText(reports, false)).toContain(
+      "Nodes that cause failures again and again\n" +
+        "  node-9, blamed for 4 restarts; to keep new Pods away from it: kubectl cordon node-9\n",
+    );
+    expect(groupsAsText(reports.slice(1), false)).not.toContain("node-9");
   });
 
   it("prints a message if there are none", () => {

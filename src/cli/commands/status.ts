@@ -26,7 +26,7 @@ export function addStatus(program: Command): void {
       const { RepriseError } = await import("../../errors.ts");
       const { connect } = await import("../../kube/client.ts");
       const { readGroup, readGroups } = await import("../input/status-reading.ts");
-      const { reportGroup } = await import("../output/status-report.ts");
+      const { reportGroup, suspectNodesOf } = await import("../output/status-report.ts");
       const { groupAsText, groupsAsText } = await import("../output/status-text.ts");
 
       const { allNamespaces = false, output } = options;
@@ -38,8 +38,10 @@ export function addStatus(program: Command): void {
       const namespace = options.namespace ?? client.namespace;
       const read = async (): Promise<readonly GroupReport[]> =>
         jobSet === undefined
-          ? (await readGroups(client, allNamespaces ? undefined : namespace)).map(reportGroup)
-          : [reportGroup(await readGroup(client, namespace, jobSet))];
+          ? (await readGroups(client, allNamespaces ? undefined : namespace)).map((group) =>
+              reportGroup(group, Date.now()),
+            )
+          : [reportGroup(await readGroup(client, namespace, jobSet), Date.now())];
       try {
         if (options.watch === true) {
           const { watchStatus } = await import("../output/watch-status.ts");
@@ -57,7 +59,7 @@ export function addStatus(program: Command): void {
       }
 
       function asData(groups: readonly GroupReport[]): string {
-        const value = jobSet === undefined ? { groups } : groups[0];
+        const value = jobSet === undefined ? { groups, suspectNodes: suspectNodesOf(groups) } : groups[0];
         return output === "yaml" ? stringify(value) : `${JSON.stringify(value, null, 2)}\n`;
       }
     });

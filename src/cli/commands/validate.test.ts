@@ -1,3 +1,5 @@
+import { globSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundledCli, SLOW } from "../testing.ts";
 
@@ -45,6 +47,12 @@ describe("reprise validate", SLOW, () => {
     expect(stderr).toMatch(
       /error: spec\.\S+\.initContainers\[0\]\.restartPolicy: is "Never" and not "Always".+ \[agent-process\]\n/,
     );
+  });
+
+  it.each(globSync("examples/**/{train,jobset}.yaml"))("accepts %s without a warning", async (file) => {
+    const { code, stdout, stderr } = await cli.run(["validate", "-f", resolve(file)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/: valid: group of 4 Pods\b/);
   });
 
   it("prints one line per error and warning on standard error, and exits with 1", async () => {

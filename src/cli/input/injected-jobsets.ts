@@ -5,8 +5,8 @@ import { type JobSet, readJobSet } from "../../api/jobset.ts";
 import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/config-file.ts";
 import { ProblemList, RepriseError } from "../../errors.ts";
-import { inject } from "../../inject/inject.ts";
 import { asMap } from "../../json/fields.ts";
+import { admit, admitted } from "../../validate/preview.ts";
 import { jobSetName, locate, namespaceOf } from "../output/finding-line.ts";
 import { namespacesIn } from "./namespaces.ts";
 import { policiesIn } from "./policies.ts";
@@ -24,7 +24,7 @@ interface InjectionOfFiles {
 
 const NAMESPACE = "default";
 
-/** What the webhook does to each JobSet of the files when it is created. `namespace` is for those that set none. */
+/** What the webhooks do to each JobSet of the files when it is created. `namespace` is for those that set none. */
 export async function injectFiles(
   files: readonly string[],
   configFile: string | undefined,
@@ -40,7 +40,7 @@ export async function injectFiles(
   const namespaces = namespacesIn(documents);
   const jobSets = located.map(({ jobSet }) => {
     const of = { namespace: namespaceOf(jobSet, namespace), object: jobSet.object };
-    const outcome = inject({ operation: "CREATE", ...of, config: config.injection, policies, namespaces });
+    const outcome = admitted(admit({ ...of, config: config.injection, policies, namespaces }));
     return { name: jobSetName(jobSet), outcome };
   });
   return { config, jobSets };

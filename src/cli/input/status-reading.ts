@@ -14,6 +14,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { listAll } from "../../kube/list.ts";
 import type { GroupReading, NodeState } from "../output/group-reading.ts";
 import { collectionPath, orAbsent } from "./cluster-path.ts";
+import { readProgress } from "./progress-reading.ts";
 
 /** The groups of one or all namespaces. Does not read Pods: the conditions show what a group waits for. */
 export async function readGroups(client: KubeClient, namespace: string | undefined): Promise<GroupReading[]> {
@@ -43,8 +44,8 @@ export async function readGroup(client: KubeClient, namespace: string, name: str
   const pods = await listAll(client, `/api/v1/namespaces/${namespace}/pods`, readPod, selector);
   const jobs = await readJobs(client, namespace, name);
   const terminating = pods.filter(({ deletion }) => deletion !== undefined);
-  const nodes = await readNodes(client, terminating);
-  return { object, jobSet: read, pods, nodes, ...(jobs === undefined ? {} : { jobs }) };
+  const [nodes, progress] = await Promise.all([readNodes(client, terminating), readProgress(client, jobSet, pods)]);
+  return { object, jobSet: read, pods, nodes, progress, ...(jobs === undefined ? {} : { jobs }) };
 }
 
 /** Undefined for users who may not read Jobs. */

@@ -14,6 +14,7 @@ function group(name: string, phase: string, missing?: string): GroupReport {
     ...(missing === undefined ? {} : { missing }),
     waitingFor: [],
     sharedMemory: [],
+    progress: [],
     history: [],
     conditions: [],
   };

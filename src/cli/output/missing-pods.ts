@@ -21,7 +21,10 @@ export function missingPods({ object, jobSet, pods, jobs }: GroupReading): strin
 }
 
 /** The times of observation matter for blame only, which nothing here asks for. */
-function observeAll(group: Group, { object, jobSet, pods, jobs }: Required<Omit<GroupReading, "nodes">>): void {
+function observeAll(
+  group: Group,
+  { object, jobSet, pods, jobs }: Required<Omit<GroupReading, "nodes" | "progress">>,
+): void {
   observeJobSet(group, jobSet, 0);
   for (const job of jobs) observeJob(group, job, 0);
   for (const pod of pods) observePod(group, pod, 0);

@@ -1,5 +1,6 @@
 // The texts of `reprise restart`: the request as the annotation holds it, and the result. Pure.
 import type { InPlaceRestartStatus } from "../../api/in-place-restart.ts";
+import { wholeSeconds } from "../../api/metadata.ts";
 
 /** Names of users have any length. The reason matters more. */
 const USER_LENGTH = 60;
@@ -7,7 +8,7 @@ const USER_LENGTH = 60;
 /** For example "loss is NaN (alice, 2026-01-01T12:00:00Z)". The time makes each request a new one. */
 export function requestText(reason: string, user: string, now: number): string {
   const who = user.length > USER_LENGTH ? `${user.slice(0, USER_LENGTH)}...` : user;
-  return `${reason.trim()} (${who}, ${new Date(now).toISOString().replace(/\.\d+/, "")})`;
+  return `${reason.trim()} (${who}, ${wholeSeconds(now)})`;
 }
 
 /** After the restart: how long it took, or that another restart answered the request. */

@@ -5,13 +5,20 @@ import { terminatingSince } from "../../../controller/status/awaited-termination
 import { describeCause } from "../../../controller/status/history.ts";
 import { describeLeftovers } from "../../../controller/status/shared-memory.ts";
 import { annotateCommand } from "../../../controller/stuck-pods/explain.ts";
+import type { Availability, Tally } from "../../api/availability.ts";
+import {
+  type AvailabilityFigures,
+  availabilityFigures,
+  hasOpenRestart,
+  suspectNodes,
+} from "../../api/availability-figures.ts";
 import type { BudgetSource } from "../../api/budget.ts";
 import { formatDuration } from "../../api/duration.ts";
-import type { RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
+import type { InPlaceRestartStatus, RestartRecord, RestartSteps } from "../../api/in-place-restart.ts";
 import type { Condition } from "../../api/metadata.ts";
 import type { Pod } from "../../api/pod.ts";
 import { type CrashReport, crashReport } from "./crash-report.ts";
-import type { GroupReading, NodeState } from "./group-reading.ts";
+import type { GroupReading, NodeState, WorkerProgress } from "./group-reading.ts";
 import { missingPods } from "./missing-pods.ts";
 
 export interface GroupReport {
@@ -23,12 +30,23 @@ export interface GroupReport {
   readonly deprecatedEpoch?: number;
   readonly heldStages: readonly string[];
   readonly restarts: { readonly used: number; readonly max?: number; readonly from?: BudgetSource };
+  /** Absent before the controller has opened an account. */
+  readonly availability?: AvailabilityReport;
   /** Which Pods the barrier or a stage waits for, and why. Absent if it waits for none, or Pods were not read. */
   readonly missing?: string;
   readonly waitingFor: readonly AwaitedPod[];
   readonly sharedMemory: readonly LeftoverReport[];
+  readonly progress: readonly WorkerProgress[];
   readonly history: readonly RestartReport[];
   readonly conditions: readonly Condition[];
+}
+
+/** What the group has spent its time on, and what interrupted it. */
+interface AvailabilityReport
+  extends AvailabilityFigures,
+    Pick<Availability, "state" | "since" | "causes" | "blamedPods" | "blamedNodes"> {
+  /** Blamed again and again. */
+  readonly suspectNodes: readonly Tally[];
 }
 
 /** A Pod in whose /dev/shm earlier runs have left much. */
@@ -62,10 +80,12 @@ export interface RestartReport {
 export const STEPS = ["deprecated", "allRestarted", "synced", "allRunning"] as const;
 type Step = (typeof STEPS)[number] & keyof RestartSteps;
 
-export function reportGroup(reading: GroupReading): GroupReport {
-  const { object, jobSet, pods = [], nodes = new Map() } = reading;
+/** `now` in milliseconds since 1970, here and below. */
+export function reportGroup(reading: GroupReading, now: number): GroupReport {
+  const { object, jobSet, pods = [], nodes = new Map(), progress = [] } = reading;
   const { namespace, name, status } = object;
   const missing = missingPods(reading);
+  const availability = status === undefined ? undefined : availabilityReport(status, now);
   const inPlace = status?.restarts ?? 0;
   const budget = jobSet === undefined ? { used: inPlace } : budgetOf(jobSet, inPlace);
   return {
@@ -76,6 +96,7 @@ export function reportGroup(reading: GroupReading): GroupReport {
     ...(status === undefined ? {} : { syncedEpoch: status.syncedEpoch, deprecatedEpoch: status.deprecatedEpoch }),
     heldStages: status?.heldStages ?? [],
     restarts: budget,
+    ...(availability === undefined ? {} : { availability }),
     ...(missing === undefined ? {} : { missing }),
     waitingFor: pods
       .flatMap((pod) => awaitedPod(pod, nodes.get(pod.node ?? "") ?? "unknown"))
@@ -84,9 +105,23 @@ export function reportGroup(reading: GroupReading): GroupReport {
       const mebibytes = largeLeftovers(pod);
       return mebibytes === undefined ? [] : [{ pod: pod.name, text: describeLeftovers(mebibytes) }];
     }),
+    progress,
     history: (status?.history ?? []).map((record) => restartReport(record, pods)),
     conditions: status?.conditions ?? [],
   };
+}
+
+function availabilityReport(status: InPlaceRestartStatus, now: number): AvailabilityReport | undefined {
+  const { availability } = status;
+  if (availability === undefined) return undefined;
+  const { state, since, causes, blamedPods, blamedNodes } = availability;
+  const figures = availabilityFigures(availability, hasOpenRestart(status), now);
+  return { state, since, ...figures, causes, blamedPods, blamedNodes, suspectNodes: suspectNodes([availability]) };
+}
+
+/** Of several groups: a node may cause a failure in each. */
+export function suspectNodesOf(groups: readonly GroupReport[]): readonly Tally[] {
+  return suspectNodes(groups.flatMap(({ availability }) => availability ?? []));
 }
 
 function awaitedPod(pod: Pod, nodeState: NodeState): AwaitedPod[] {
@@ -148,17 +183,20 @@ function restartReport(record: RestartRecord, pods: readonly Pod[]): RestartRepo
   };
 }
 
-/** For example "Pod x to terminate (terminating for 45s on node y: unreachable)". `now` in milliseconds since 1970. */
+/** For example "Pod x to terminate (terminating for 45s on node y: unreachable)". */
 export function describeAwaited(awaited: AwaitedPod, now: number): string {
   const { pod, node, nodeState, terminatingSince } = awaited;
   const where = node === "" ? "" : ` on node ${node}: ${nodeState === "unknown" ? "state unknown" : nodeState}`;
   return `Pod ${pod} to terminate (terminating for ${ageOf(terminatingSince, now)}${where})`;
 }
 
-/** In seconds below 10 minutes, else in minutes and hours. */
 export function ageOf(time: string, now: number): string {
-  const age = Math.max(0, now - Date.parse(time));
-  if (Number.isNaN(age)) return "unknown";
-  const unit = age < 600_000 ? 1_000 : 60_000;
-  return formatDuration(Math.floor(age / unit) * unit);
+  const age = now - Date.parse(time);
+  return Number.isNaN(age) ? "unknown" : spanOf(age / 1_000);
+}
+
+/** In whole seconds below 10 minutes, else in minutes and hours. */
+export function spanOf(seconds: number): string {
+  const unit = seconds < 600 ? 1 : 60;
+  return formatDuration(Math.floor(Math.max(0, seconds) / unit) * unit * 1_000);
 }

@@ -1,15 +1,25 @@
 // The text output of `reprise status`: a table of groups, or the details of one. Pure.
+import type { Tally } from "../../api/availability.ts";
 import { sourceText } from "../../api/budget.ts";
+import { count } from "./count.ts";
 import { crashLines } from "./crash-report.ts";
 import { BAR_LEGEND, restartBars } from "./restart-bars.ts";
-import { ageOf, describeAwaited, type GroupReport, type RestartReport, STEPS } from "./status-report.ts";
+import {
+  ageOf,
+  describeAwaited,
+  type GroupReport,
+  type RestartReport,
+  STEPS,
+  spanOf,
+  suspectNodesOf,
+} from "./status-report.ts";
 
-/** Further columns: where the budget comes from, and the last restart. `now` in milliseconds since 1970. */
+/** Further columns: the budget's source, availability and the last restart. `now` in milliseconds since 1970. */
 interface Wide {
   readonly now: number;
 }
 
-/** One line per group. */
+/** One line per group, and then the nodes that cause failures again and again. */
 export function groupsAsText(groups: readonly GroupReport[], withNamespace: boolean, wide?: Wide): string {
   if (groups.length === 0) return "No JobSets that restart in place found\n";
   const rows = groups.map((group) => [
@@ -18,22 +28,44 @@ export function groupsAsText(groups: readonly GroupReport[], withNamespace: bool
     ...(wide === undefined ? [] : wideCells(group, wide.now)),
     note(group),
   ]);
-  const wideHead = wide === undefined ? [] : ["BUDGET", "LAST RESTART", "TOOK", "CAUSE"];
+  const wideHead = wide === undefined ? [] : ["BUDGET", "AVAILABLE", "MTBF", "MTTR", "LAST RESTART", "TOOK", "CAUSE"];
   const head = ["NAME", "PHASE", "READY", "EPOCH", "RESTARTS", ...wideHead, "WAITING FOR"];
-  return asLines(table([[...(withNamespace ? ["NAMESPACE"] : []), ...head], ...rows]));
+  return asLines([
+    ...table([[...(withNamespace ? ["NAMESPACE"] : []), ...head], ...rows]),
+    ...section("Nodes that cause failures again and again", suspectLines(groups)),
+  ]);
+}
+
+function suspectLines(groups: readonly GroupReport[]): readonly string[] {
+  return suspectNodesOf(groups).map((node) => `  ${suspectText(node)}`);
+}
+
+function suspectText({ name, restarts }: Tally): string {
+  return `${name}, blamed for ${restarts} restarts; to keep new Pods away from it: kubectl cordon ${name}`;
 }
 
 function cellsOf(group: GroupReport): readonly string[] {
   return [group.name, group.phase, group.ready, String(group.syncedEpoch ?? "-"), restartsOf(group)];
 }
 
-function wideCells({ restarts: { from }, history }: GroupReport, now: number): readonly string[] {
-  const source = from === undefined ? "-" : sourceText(from);
+function wideCells({ restarts: { from }, availability, history }: GroupReport, now: number): readonly string[] {
+  const { share, mtbfSeconds, mttrSeconds } = availability ?? {};
+  const account = [
+    from === undefined ? "-" : sourceText(from),
+    share === undefined ? "-" : percent(share),
+    mtbfSeconds === undefined ? "-" : spanOf(mtbfSeconds),
+    mttrSeconds === undefined ? "-" : `${mttrSeconds.toFixed(1)}s`,
+  ];
   const last = history.at(-1);
-  if (last === undefined) return [source, "-", "-", "-"];
+  if (last === undefined) return [...account, "-", "-", "-"];
   const { failureSeen = "", steps, cause } = last;
   const took = steps.allRunning === undefined ? "-" : `${steps.allRunning.toFixed(1)}s`;
-  return [source, `${ageOf(failureSeen, now)} ago`, took, cause];
+  return [...account, `${ageOf(failureSeen, now)} ago`, took, cause];
+}
+
+/** Rounded down: only a group that was never interrupted has 100 %. */
+function percent(share: number): string {
+  return `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
 }
 
 /** The state of a group in one line, for output that is not a terminal. */
@@ -59,6 +91,12 @@ export function groupAsText(group: GroupReport, now: number): string {
     ...awaited.remedies.map((remedy) => `    - ${remedy}`),
   ]);
   const restarts = group.history.map((restart) => restartRow(restart, now));
+  const progress = group.progress.map(({ pod, reports, step, seconds }) => [
+    pod,
+    step === undefined ? "-" : String(step),
+    `${seconds}s`,
+    reports ? "" : "has not reported progress in this epoch",
+  ]);
   const leftovers = group.sharedMemory.map(({ pod, text }) => [pod, text]);
   const conditions = group.conditions.map(({ type, status, reason, message, lastTransitionTime = "" }) => [
     type,
@@ -70,12 +108,42 @@ export function groupAsText(group: GroupReport, now: number): string {
   return asLines([
     ...table(facts),
     ...section("Waiting", [...missing, ...terminating]),
+    ...section("Availability", availabilityLines(group)),
     ...section("Last restarts", indented(restarts, ["EPOCHS", "SEEN", "COUNTED", ...STEP_HEADS, "CAUSE"])),
     ...section("Where the time went", timeLines(group.history)),
     ...section("Last words", group.history.flatMap(lastWords)),
+    ...section("Progress", indented(progress, ["POD", "STEP", "SINCE", ""])),
     ...section("Shared memory", indented(leftovers, ["POD", "LEFTOVERS"])),
     ...section("Conditions", indented(conditions, ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"])),
   ]);
+}
+
+function availabilityLines({ availability }: GroupReport): readonly string[] {
+  if (availability === undefined) return [];
+  const { seconds, share, interruptions, mtbfSeconds, mttrSeconds } = availability;
+  const { Running, Restarting, Waiting, Suspended } = seconds;
+  const times = `running ${spanOf(Running)}, restarting ${spanOf(Restarting)}, waiting for Pods ${spanOf(Waiting)}`;
+  const means =
+    mtbfSeconds === undefined || mttrSeconds === undefined
+      ? []
+      : [
+          ["MTBF", `${spanOf(mtbfSeconds)} from one failure to the next (${count(interruptions, "restart")})`],
+          ["MTTR", `${mttrSeconds.toFixed(1)}s until every worker ran again`],
+        ];
+  const facts = [
+    ["Available", `${share === undefined ? "-" : percent(share)} (${times}, suspended ${spanOf(Suspended)})`],
+    ...means,
+    ...tallyRows("Causes", availability.causes),
+    ...tallyRows("Pods", availability.blamedPods),
+    ...tallyRows("Nodes", availability.blamedNodes),
+  ];
+  const suspects = availability.suspectNodes.map((node) => ["Suspect", suspectText(node)]);
+  return table([...facts, ...suspects]).map((line) => `  ${line}`);
+}
+
+function tallyRows(title: string, tallies: readonly Tally[]): readonly (readonly string[])[] {
+  if (tallies.length === 0) return [];
+  return [[title, tallies.map(({ name, restarts }) => `${name} ${restarts}`).join(", ")]];
 }
 
 const STEP_HEADS: readonly string[] = STEPS.map((step) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, duration } from "./format.ts";
+import { ago, duration, percent } from "./format.ts";
 
 test.each([
   [-1, "0.0 s"],
@@ -15,4 +15,8 @@ test.each([
 test("a time that cannot be read is unknown", () => {
   expect(ago(Date.parse("nonsense"), 0)).toBe("unknown");
   expect(ago(1_000, 61_000)).toBe("1 min 0 s ago");
+});
+
+test("a share is never rounded up to 100 %", () => {
+  expect([1, 0.99999, 0.5].map(percent)).toEqual(["100.00 %", "99.99 %", "50.00 %"]);
 });

@@ -1,4 +1,6 @@
 // Times and states in words. Pure.
+import type { Tally } from "../../api/availability.ts";
+import { availabilityFigures } from "../../api/availability-figures.ts";
 import type { GroupView, PodState, RecoveryFigures, Step } from "../view/wire.ts";
 
 /** "0.4 s", "12 s", "3 min 20 s", "2 h 5 min". */
@@ -45,6 +47,20 @@ export function phaseText({ phase, suspended }: GroupView): string {
 
 export function restartsText({ restarts, budget }: GroupView): string {
   return budget === undefined ? String(restarts) : `${restarts} of ${budget.max}`;
+}
+
+/** Rounded down: only a group that was never interrupted has 100 %. */
+export function percent(share: number): string {
+  return `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
+}
+
+export function availableText({ account }: GroupView, now: number): string {
+  const { share } = account === undefined ? {} : availabilityFigures(account, account.isOpen, now);
+  return share === undefined ? "–" : percent(share);
+}
+
+export function suspectText({ name, restarts }: Tally): string {
+  return `Node ${name} causes failures again and again: it was blamed for ${restarts} restarts.`;
 }
 
 export function recoveryText({ completed, medianSeconds }: RecoveryFigures): string {

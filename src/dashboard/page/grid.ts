@@ -12,6 +12,9 @@ const EPOCH_COLORS = 6;
 /** To look sprites up by number: text would be put together 10,000 times in a frame. */
 const STATE_NUMBERS = Object.fromEntries(POD_STATES.map((state, at) => [state, at])) as Record<PodState, number>;
 
+/** Cells that a frame has time for, beside what else happens in it. */
+const CELLS_PER_FRAME = 4_000;
+
 /** Share of the window's height that the grid may take before its cells become smaller. */
 const WANTED_SHARE = 0.7;
 
@@ -91,10 +94,10 @@ export class Grid {
   }
 
   #draw(): void {
-    const cells = this.#all ? this.#pods.ordered : [...this.#changed].sort((a, b) => a.position - b.position);
+    const cells = this.#due();
     if (this.#all) this.#prepare();
     this.#all = false;
-    this.#changed.clear();
+    if (this.#changed.size > 0) this.#schedule();
     const { stages } = this.#layout;
     let drawn = 0;
     for (const stage of stages) {
@@ -104,6 +107,22 @@ export class Grid {
     }
     this.#mark();
     this.#canvas.setAttribute("aria-label", this.#summary());
+  }
+
+  /** The cells of this frame, in order. More than it has time for wait for the next one. */
+  #due(): readonly PodCell[] {
+    const { ordered } = this.#pods;
+    if (this.#all) this.#changed.clear();
+    if (this.#all) return ordered;
+    // Looking at all is faster than sorting many.
+    const isMany = this.#changed.size > ordered.length / 8;
+    const sorted = isMany
+      ? ordered.filter((cell) => this.#changed.has(cell))
+      : [...this.#changed].sort((a, b) => a.position - b.position);
+    const due = sorted.slice(0, CELLS_PER_FRAME);
+    if (due.length === sorted.length) this.#changed.clear();
+    else for (const cell of due) this.#changed.delete(cell);
+    return due;
   }
 
   /**

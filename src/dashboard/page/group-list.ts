@@ -1,18 +1,20 @@
 // The list of groups. A row is made once and its cells change, so that focus and screen readers keep their place.
+import { suspectNodes } from "../../api/availability-figures.ts";
 import type { Events, GroupView } from "../view/wire.ts";
 import { element, find, setText } from "./dom.ts";
-import { phaseText, recoveryText, restartsText } from "./format.ts";
+import { availableText, phaseText, recoveryText, restartsText, suspectText } from "./format.ts";
 
 interface Row {
   readonly element: HTMLTableRowElement;
   readonly cells: readonly HTMLElement[];
 }
 
-const COLUMNS: readonly (readonly [label: string, text: (group: GroupView) => string])[] = [
+const COLUMNS: readonly (readonly [label: string, text: (group: GroupView, now: number) => string])[] = [
   ["Phase", phaseText],
   ["Ready", ({ ready }) => ready],
   ["Epoch", ({ epoch }) => (epoch === undefined ? "–" : String(epoch))],
   ["Restarts", restartsText],
+  ["Available", availableText],
   ["Recovery", ({ recovery }) => recoveryText(recovery)],
   ["Waits for", ({ waitsFor }) => firstSentence(waitsFor[0]?.message ?? "")],
 ];
@@ -22,11 +24,15 @@ export class GroupList {
   readonly #rows = new Map<string, Row>();
   readonly #table: HTMLTableElement = find("groups", HTMLTableElement);
   readonly #none: HTMLElement = find("no-groups", HTMLParagraphElement);
+  readonly #suspects: HTMLElement = find("suspects", HTMLParagraphElement);
   readonly #filter: HTMLInputElement = find("filter", HTMLInputElement);
   #selected: string | undefined;
   #missing: readonly string[] = [];
+  readonly #now: () => number;
 
-  constructor() {
+  /** `now` is the server's time in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
     this.#filter.addEventListener("input", () => this.#show());
   }
 
@@ -40,14 +46,33 @@ export class GroupList {
     }
     for (const group of changed) {
       this.#groups.set(group.key, group);
-      const row = this.#rows.get(group.key) ?? this.#insert(group.key);
-      COLUMNS.forEach(([, text], column) => {
-        const cell = row.cells[column];
-        if (cell !== undefined) setText(cell, text(group));
-      });
+      this.#fill(this.#rows.get(group.key) ?? this.#insert(group.key), group);
     }
     this.#missing = missing;
+    this.#showSuspects();
     this.#show();
+  }
+
+  /** Shows again what changes with time. */
+  refresh(): void {
+    for (const [key, row] of this.#rows) {
+      const group = this.#groups.get(key);
+      if (group !== undefined) this.#fill(row, group);
+    }
+  }
+
+  #fill({ cells }: Row, group: GroupView): void {
+    const now = this.#now();
+    COLUMNS.forEach(([, text], column) => {
+      const cell = cells[column];
+      if (cell !== undefined) setText(cell, text(group, now));
+    });
+  }
+
+  /** A node may cause failures in several groups. */
+  #showSuspects(): void {
+    const accounts = [...this.#groups.values()].flatMap(({ account }) => account ?? []);
+    setText(this.#suspects, suspectNodes(accounts).map(suspectText).join(" "));
   }
 
   get(key: string): GroupView | undefined {

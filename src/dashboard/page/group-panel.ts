@@ -1,5 +1,6 @@
 // Everything about the selected group: facts, what it waits for, its last recovery, its Pods and its history.
 import { type Events, type GroupDetail, type GroupView, POD_STATES, type RestartView } from "../view/wire.ts";
+import { showAvailability } from "./availability.ts";
 import { element, find, setText } from "./dom.ts";
 import { duration, phaseText, recoveryText, restartsText, STATE_WORDS } from "./format.ts";
 import { drawSprite, Grid } from "./grid.ts";
@@ -25,6 +26,7 @@ export class GroupPanel {
   #view: GroupView | undefined;
   #detail: GroupDetail | null = null;
   #tick: number | undefined;
+  #frame: number | undefined;
 
   /** `now` is the server's time in milliseconds. */
   constructor(now: () => number) {
@@ -66,6 +68,16 @@ export class GroupPanel {
     const redraw = this.#pods.apply(event);
     if (redraw === "all") this.#grid.redraw();
     else this.#grid.changed(redraw);
+    // Several events may arrive before a frame, and what follows looks at every Pod.
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      this.#showCounts();
+      this.#showPod(this.#grid.selected);
+      this.#showMoving();
+    });
+  }
+
+  #showCounts(): void {
     const counts = this.#pods.countByState();
     for (const state of POD_STATES) {
       const shown = this.#counts.get(state);
@@ -74,8 +86,11 @@ export class GroupPanel {
       setText(shown.count, String(count));
       shown.button.disabled = count === 0;
     }
-    this.#showPod(this.#grid.selected);
-    this.#showMoving();
+  }
+
+  /** Shows again what changes with time. */
+  refresh(): void {
+    if (this.#view !== undefined) showAvailability(this.#view.account, this.#now());
   }
 
   #show(): void {
@@ -83,6 +98,7 @@ export class GroupPanel {
     setText(this.#title, view === undefined ? `${this.#key ?? ""} (not there)` : view.key);
     if (view === undefined) find("facts", HTMLDListElement).replaceChildren();
     else this.#showFacts(view);
+    showAvailability(view?.account, this.#now());
     find("history", HTMLTableElement).tBodies[0]?.replaceChildren(
       ...(this.#detail?.history ?? []).map((restart, age) => this.#historyRow(restart, age === 0)),
     );

@@ -9,8 +9,12 @@ import { GroupPanel } from "./group-panel.ts";
 let ahead = 0;
 let selected: string | undefined;
 
-const list = new GroupList();
-const panel = new GroupPanel(() => Date.now() + ahead);
+/** Times and shares grow while nothing happens. */
+const REFRESH_MS = 5_000;
+
+const now = () => Date.now() + ahead;
+const list = new GroupList(now);
+const panel = new GroupPanel(now);
 const state = find("connection", HTMLParagraphElement);
 
 const connection = new Connection(
@@ -30,6 +34,10 @@ const connection = new Connection(
 
 addEventListener("hashchange", follow);
 follow();
+setInterval(() => {
+  list.refresh();
+  panel.refresh();
+}, REFRESH_MS);
 
 /** Selects the group in the address. */
 function follow(): void {

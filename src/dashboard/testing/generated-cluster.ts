@@ -1,5 +1,6 @@
 // A cluster with one group of any size, as the API server would show it: raw objects in lists and watches, without a
 // server. It plays a recovery on demand. For tests, benchmarks and pictures.
+import { type Availability, type Tally, timeSpent } from "../../api/availability.ts";
 import { AGENT, COMPLETION_INDEX_LABEL, JOBSET, LABEL } from "../../api/names.ts";
 import type { JsonObject } from "../../json/types.ts";
 import type { CollectionQuery, CollectionReader } from "../../kube/reflector.ts";
@@ -21,9 +22,12 @@ interface Shape {
   readonly name: string;
   /** Pods of each replicatedJob. */
   readonly stages: Readonly<Record<string, number>>;
+  /** How long it has run without a failure. */
+  readonly ranForMs?: number;
 }
 
 const PODS_PER_NODE = 8;
+const HOUR_MS = 3_600_000;
 
 export class GeneratedCluster implements CollectionReader {
   readonly server = "https://generated.invalid";
@@ -38,6 +42,8 @@ export class GeneratedCluster implements CollectionReader {
   #status: Record<string, unknown>;
   readonly #history: Record<string, unknown>[] = [];
   #epoch = 1;
+  #availability: Availability;
+  #blamed: GeneratedPod | undefined;
 
   constructor(shape: Shape) {
     this.#shape = shape;
@@ -50,6 +56,16 @@ export class GeneratedCluster implements CollectionReader {
         restarts: 0,
       })),
     );
+    this.#availability = {
+      state: "Running",
+      since: new Date(Date.now() - (shape.ranForMs ?? HOUR_MS)).toISOString(),
+      spent: { Waiting: 5_000, Running: 0, Restarting: 0, Suspended: 0 },
+      restarts: 0,
+      lastEpoch: 1,
+      causes: [],
+      blamedPods: [],
+      blamedNodes: [],
+    };
     this.#status = this.#statusOf("Running", { deprecatedEpoch: 0 });
   }
 
@@ -81,6 +97,7 @@ export class GeneratedCluster implements CollectionReader {
     const cause = { reason: "ContainerExited", pod: this.#podName(pod), container: "worker", exitCode: 1, message };
     const record = { cause, action: "RestartInPlace", rule: "end-epoch", fromEpoch: this.#epoch, counted: true };
     this.#history.push({ ...record, failureSeen: now, deprecated: now });
+    this.#blamed = pod;
     this.#write("Restarting", { deprecatedEpoch: this.#epoch });
   }
 
@@ -96,6 +113,7 @@ export class GeneratedCluster implements CollectionReader {
     this.#epoch += 1;
     const now = new Date().toISOString();
     Object.assign(this.#history.at(-1) ?? {}, { allRestarted: now, synced: now, toEpoch: this.#epoch });
+    this.#countRestart();
     this.#write("Restarting", { deprecatedEpoch: fromEpoch });
   }
 
@@ -112,7 +130,27 @@ export class GeneratedCluster implements CollectionReader {
     }
   }
 
-  #write(phase: string, change: { readonly deprecatedEpoch: number }): void {
+  #countRestart(): void {
+    const account = this.#availability;
+    const pod = this.#blamed;
+    if (pod === undefined) return;
+    this.#availability = {
+      ...account,
+      restarts: account.restarts + 1,
+      lastEpoch: this.#epoch,
+      causes: counted(account.causes, "ContainerExited"),
+      blamedPods: counted(account.blamedPods, this.#podName(pod)),
+      blamedNodes: counted(account.blamedNodes, nodeOf(pod)),
+    };
+  }
+
+  #write(phase: "Running" | "Restarting", change: { readonly deprecatedEpoch: number }): void {
+    const now = Date.now();
+    const account = this.#availability;
+    if (account.state !== phase) {
+      const since = new Date(now).toISOString();
+      this.#availability = { ...account, state: phase, since, spent: timeSpent(account, now) };
+    }
     this.#status = this.#statusOf(phase, change);
     this.#send("inplacerestarts", this.#object());
   }
@@ -132,6 +170,7 @@ export class GeneratedCluster implements CollectionReader {
       phase,
       ready: `${ready}/${this.pods.length}`,
       history: this.#history.slice(-10).map((record) => ({ ...record })),
+      availability: this.#availability,
       conditions: [
         condition("Ready", phase === "Running", ""),
         condition("AtBarrier", isBetween, `waiting for every Pod to reach epoch ${this.#epoch + 1}`),
@@ -179,7 +218,7 @@ export class GeneratedCluster implements CollectionReader {
         labels,
         annotations: { [JOBSET.epochAnnotation]: String(epoch) },
       },
-      spec: { nodeName: `node-${Math.floor(index / PODS_PER_NODE)}` },
+      spec: { nodeName: nodeOf(pod) },
       status: {
         phase: "Running",
         initContainerStatuses: [agent],
@@ -200,6 +239,15 @@ export class GeneratedCluster implements CollectionReader {
     const resourceVersion = String(this.#version++);
     return { name, namespace: this.#shape.namespace, uid: `uid-${name}`, resourceVersion };
   }
+}
+
+function nodeOf({ index }: GeneratedPod): string {
+  return `node-${Math.floor(index / PODS_PER_NODE)}`;
+}
+
+function counted(tallies: readonly Tally[], name: string): readonly Tally[] {
+  const restarts = tallies.find((tally) => tally.name === name)?.restarts ?? 0;
+  return [{ name, restarts: restarts + 1 }, ...tallies.filter((tally) => tally.name !== name)];
 }
 
 const STATES: Readonly<Record<WorkerState, JsonObject>> = {

@@ -64,6 +64,13 @@ describe("a group in the list", () => {
     expect(recovery).toEqual({ completed: 3, medianSeconds: 5, longestSeconds: 9 });
   });
 
+  it("has its account, and whether a restart in it is still open", () => {
+    const availability = { state: "Restarting", since: "2026-01-01T00:00:00.000Z", spent: { Running: 5 }, restarts: 1 };
+    const view = (last: object) => groupView(object({ availability, history: [record([60, 61], last)] }), JOBSET);
+    expect(view({}).account).toMatchObject({ state: "Restarting", spent: { Running: 5 }, restarts: 1, isOpen: true });
+    expect(view({ toEpoch: 2 }).account).toMatchObject({ isOpen: false });
+  });
+
   it("shows since when it runs", () => {
     const conditions = [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }];
     expect(groupView(object({ conditions }), JOBSET).recovery.runningSince).toBe("2026-01-01T00:00:00Z");

@@ -2,6 +2,7 @@
 import { budgetOf } from "../../../controller/escalation/used-budget.ts";
 import { CONDITION } from "../../../controller/status/conditions.ts";
 import { describeCause } from "../../../controller/status/history.ts";
+import { hasOpenRestart } from "../../api/availability-figures.ts";
 import { sourceText } from "../../api/budget.ts";
 import type { InPlaceRestart, InPlaceRestartStatus, RestartRecord } from "../../api/in-place-restart.ts";
 import type { JobSet } from "../../api/jobset.ts";
@@ -28,6 +29,9 @@ export function groupView(object: InPlaceRestart, jobSet: JobSet | undefined): G
     ...(status === undefined ? {} : { epoch: status.syncedEpoch }),
     restarts: budget?.used ?? inPlace,
     ...(budget === undefined ? {} : { budget: { max: budget.max, from: sourceText(budget.from) } }),
+    ...(status?.availability === undefined
+      ? {}
+      : { account: { ...status.availability, isOpen: hasOpenRestart(status) } }),
     recovery: recoveryFigures(status),
     waitsFor: waits(status),
   };

@@ -1,6 +1,8 @@
 // What the server sends to the page, as plain data: the contract between the two. Text in it may come from any user of
 // the cluster, so the page shows it as text only. Pure.
 
+import type { Availability } from "../../api/availability.ts";
+
 /** What a Pod does, in the order in which the page lists it. */
 export const POD_STATES = [
   "running",
@@ -26,9 +28,17 @@ export interface GroupView {
   readonly restarts: number;
   /** The restarts that it may have, and where the number comes from. Absent if the JobSet is unknown. */
   readonly budget?: { readonly max: number; readonly from: string };
+  /** Absent before the controller has opened an account. */
+  readonly account?: Account;
   readonly recovery: RecoveryFigures;
   /** What it waits for, the most specific first. */
   readonly waitsFor: readonly Wait[];
+}
+
+/** The page adds the time that has passed since then. */
+export interface Account extends Availability {
+  /** Whether the time has a restart that is not counted yet. */
+  readonly isOpen: boolean;
 }
 
 /** What the history says about recoveries. It keeps the last few restarts, so these are not totals. */

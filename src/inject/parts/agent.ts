@@ -11,6 +11,7 @@ import type { Inputs } from "../inputs.ts";
 import type { InjectionSettings } from "../settings.ts";
 import { agentImage } from "./agent-image.ts";
 import { barrierPort, barrierPortEnv, startupProbe } from "./barrier-probe.ts";
+import { isProgressPart, progressEnv, progressMount, progressSource } from "./progress.ts";
 import { type AgentShare, agentAmounts, agentResources, agentShare } from "./resources.ts";
 import { type AgentUser, agentSecurityContext, agentUser, isConfined } from "./security.ts";
 import {
@@ -40,6 +41,7 @@ interface GroupContext extends AgentContext {
 interface AgentFacts {
   readonly user: AgentUser;
   readonly memory: SharedMemory;
+  readonly progress: ReturnType<typeof progressSource>;
   readonly confined: boolean;
   readonly share: AgentShare;
   readonly amounts: ReturnType<typeof agentAmounts>;
@@ -50,13 +52,15 @@ interface AgentFacts {
 export function agentFacts(
   { podSpec }: Template,
   workers: readonly JsonObject[],
-  { inputs, settings }: Pick<AgentContext, "inputs" | "settings">,
+  { inputs, settings, protocol }: AgentContext,
 ): AgentFacts {
   const chosen = inputs.agentCpu !== undefined || inputs.agentMemory !== undefined;
   const memory = sharedMemoryOf(podSpec, workers, inputs.keepsSharedMemory);
   return {
     user: agentUser(podSpec, workers, memory),
     memory,
+    // With JobSet's own protocol no controller of ours judges the group.
+    progress: progressSource(workers, protocol === "epoch" ? inputs.hangs : undefined),
     confined: isConfined(podSpec),
     share: agentShare(podSpec, chosen, settings.agentResources),
     amounts: agentAmounts(podSpec, chosen),
@@ -66,19 +70,24 @@ export function agentFacts(
 
 export function buildAgent(facts: AgentFacts, context: GroupContext): JsonObject {
   const { settings, inputs } = context;
-  const { user, memory, confined, share, amounts, port } = facts;
+  const { user, memory, progress, confined, share, amounts, port } = facts;
   const resources = agentResources(share, amounts, settings.agentResources, inputs);
   return {
     name: AGENT.container,
     ...agentImage(settings),
     command: [AGENT.binary],
-    env: [...environment(context), ...barrierPortEnv(port), ...sharedMemoryEnv(memory)],
+    env: [
+      ...environment(context),
+      ...barrierPortEnv(port),
+      ...sharedMemoryEnv(memory),
+      ...progressEnv(progress, inputs.hangs),
+    ],
     ...(resources === undefined ? {} : { resources }),
     restartPolicy: "Always",
     restartPolicyRules: [agentRestartRule()],
     securityContext: agentSecurityContext(user, confined),
     startupProbe: startupProbe(port),
-    volumeMounts: [tokenMount(), ...sharedMemoryMount(memory)],
+    volumeMounts: [tokenMount(), ...sharedMemoryMount(memory), ...progressMount(progress)],
   };
 }
 
@@ -150,7 +159,7 @@ export function rebuildAgent(present: JsonObject | undefined, built: JsonObject)
 
 /** Parts that only some agents have. */
 function isOwnPart(item: JsonObject): boolean {
-  return isSharedMemoryPart(item) || item["name"] === BARRIER_PORT_ENV;
+  return isSharedMemoryPart(item) || isProgressPart(item) || item["name"] === BARRIER_PORT_ENV;
 }
 
 function nameOf(item: Json): Json | undefined {

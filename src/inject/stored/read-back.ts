@@ -11,6 +11,7 @@ import type { Inputs } from "../inputs.ts";
 import { findAgent } from "../parts/agent.ts";
 import { jobFailureRules, storedJobFields } from "../parts/job.ts";
 import { DEFAULT_CONTAINER } from "../parts/pod.ts";
+import { storedProgress } from "../parts/progress.ts";
 import { retriedContainers } from "../parts/retries.ts";
 import { containerNames, readTemplate } from "../parts/template.ts";
 import { tokenVolume } from "../parts/token.ts";
@@ -67,6 +68,7 @@ export function readBackAdditions(
     tolerations: nodeLossTolerations(inputs.nodeLossGraceSeconds).filter((own) =>
       has(listAt(podSpec, "tolerations"), own),
     ),
+    progress: storedProgress(podSpec, workers),
   };
 }
 

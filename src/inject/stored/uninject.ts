@@ -18,6 +18,7 @@ import type { Json, JsonObject } from "../../json/types.ts";
 import type { Additions } from "../additions.ts";
 import { withoutFailJobSetRule } from "../parts/failure-policy.ts";
 import { DEFAULT_CONTAINER } from "../parts/pod.ts";
+import { withoutProgress } from "../parts/progress.ts";
 import { changeJob, changePod } from "../parts/template.ts";
 import { isAgentName } from "../parts/user-containers.ts";
 import { readBackAdditions } from "./read-back.ts";
@@ -77,7 +78,8 @@ function withoutParts(podSpec: JsonObject, additions: Additions): JsonObject {
         }),
     ],
   ];
-  return lists.reduce((spec, [key, change]) => withList(spec, key, change), podSpec);
+  const quiet = additions.progress === undefined ? podSpec : withoutProgress(podSpec, new Set(rules.keys()));
+  return lists.reduce((spec, [key, change]) => withList(spec, key, change), quiet);
 }
 
 function without(unwanted: readonly JsonObject[]): (list: readonly Json[]) => readonly Json[] {

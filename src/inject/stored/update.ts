@@ -7,6 +7,7 @@ import { isObject, listAt, mapShared, objectAt, textAt, withField, withList, wit
 import { equivalent } from "../../json/equivalent.ts";
 import type { Json, JsonObject } from "../../json/types.ts";
 import { withAdditions } from "../additions.ts";
+import { HANG_ANNOTATIONS } from "../hang-inputs.ts";
 import { type FindPolicy, type Inputs, type InputTexts, inputTexts, SHAPING_ANNOTATIONS } from "../inputs.ts";
 import { Overwrites } from "../overwrites.ts";
 import { findAgent } from "../parts/agent.ts";
@@ -116,7 +117,10 @@ const RECREATE = "to apply the change, delete the JobSet and create it again";
 
 function changedInputs(object: JsonObject, recorded: InputTexts): Finding[] {
   const current = inputTexts(object);
-  const changed = SHAPING_ANNOTATIONS.filter((key) => current[key] !== recorded[key]);
+  // The controller reads this one at any time. Only as the first of its kind it would change the templates.
+  const isLive = (key: string) =>
+    key === ANNOTATION.onHang && HANG_ANNOTATIONS.some((each) => recorded[each] !== undefined);
+  const changed = SHAPING_ANNOTATIONS.filter((key) => current[key] !== recorded[key] && !isLive(key));
   const toggle = textAt(objectAt(objectAt(object, "metadata"), "annotations"), ANNOTATION.inject) === "false";
   const message = `a running JobSet keeps the settings it was injected with; ${RECREATE}`;
   return [...(toggle ? [ANNOTATION.inject] : []), ...changed].map((key) => ({

@@ -7,6 +7,7 @@ import { deleteJob } from "./delete-job.ts";
 import { deletePod, evictPod, forceDeletePod } from "./delete-pod.ts";
 import type { FaultDefinition } from "./fault.ts";
 import { fillSharedMemory } from "./fill-shared-memory.ts";
+import { hangWorker, pauseWorkers } from "./hang-workers.ts";
 import { exitFinally, finishWorker, killAgent, killBoth, killWorker } from "./kill-containers.ts";
 import { loseNode } from "./lose-node.ts";
 import { loseObject } from "./lose-object.ts";
@@ -40,6 +41,8 @@ export const FAULTS = {
   "fill-shared-memory": fillSharedMemory,
   "remove-reprise": removeReprise,
   "request-restart": requestRestart,
+  "hang-worker": hangWorker,
+  "pause-workers": pauseWorkers,
 } as const satisfies Readonly<Record<string, FaultDefinition>>;
 
 export type FaultKind = keyof typeof FAULTS;
@@ -63,14 +66,16 @@ export function parseFault(text: string): Fault | undefined {
 }
 
 /**
- * They need a JobSet of a certain shape, or nothing can follow them. Requests by hand are played beside the random
- * faults, so that known seeds stand for what they stood for.
+ * They need a JobSet of a certain shape, or nothing can follow them. Requests by hand and hangs are played beside the
+ * random faults, so that known seeds stand for what they stood for.
  */
 const NOT_RANDOM: ReadonlySet<FaultKind> = new Set([
   "exit-final",
   "fill-shared-memory",
   "remove-reprise",
   "request-restart",
+  "hang-worker",
+  "pause-workers",
 ]);
 
 const KINDS = Object.keys(FAULTS)

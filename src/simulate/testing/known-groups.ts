@@ -12,6 +12,9 @@ import type { StoredObject } from "../api-server.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 
+/** After every pause before a verdict, so that no decision depends on one. */
+const DECIDED_AT = NOW + 2_000;
+
 export class KnownGroups {
   readonly #groups: Group[] = [];
   readonly #byKey = new Map<string, number>();
@@ -47,7 +50,8 @@ export class KnownGroups {
   /** The decision, and the object that it builds on. */
   decision(group: number): { readonly object: InPlaceRestart | undefined; readonly decision: Decision | undefined } {
     const known = this.#group(group);
-    if (!(group in this.#decisions)) this.#decisions[group] = decide(known, NOW, DEFAULT_RESTART_POLICY).decision;
+    if (!(group in this.#decisions))
+      this.#decisions[group] = decide(known, DECIDED_AT, DEFAULT_RESTART_POLICY).decision;
     return { object: known.object, decision: this.#decisions[group] };
   }
 
@@ -89,7 +93,7 @@ function keyOf(group: Group): string {
     const run = [...runs.values()];
     const seen = [losses, firstLosses].map((some) => some.get(pod.uid)?.runSeenAt ?? 0);
     const order = ranks([baseline, firstSeenAt, publishedAt, ...seen, ...run.map(({ seenAt }) => seenAt)]);
-    return [pod.uid, pod.epoch, pod.phase, pod.containers, rest, run.map(({ id }) => id), order];
+    return [pod.uid, pod.epoch, pod.hang, pod.phase, pod.containers, rest, run.map(({ id }) => id), order];
   });
   // The first loss seen ends the epoch, so the order matters here.
   const ordered = [losses, firstLosses].map((some) => [...some].map(([uid, { runSeenAt, ...loss }]) => [uid, loss]));

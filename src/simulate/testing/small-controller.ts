@@ -9,7 +9,10 @@ import { KNOWN, OBJECTS, type State, statusOf, versionOf } from "./small-state.t
 export interface Toll {
   readonly failures: number;
   readonly evictions: number;
-  /** Agents that died while they waited. Each one costs a restart only if the group was synced without its Pod. */
+  /**
+   * Faults that cost at most one restart: a pause, and an agent that died while it waited, if the group was synced
+   * without its Pod.
+   */
   readonly atBarrier: number;
 }
 
@@ -97,6 +100,11 @@ function writeBreach(state: State, written: number, toll: Toll): string | undefi
   const saver = state.pods.findIndex(({ end, worker }) => end !== "none" && worker === "runs");
   if (status.deprecatedEpoch > old.deprecatedEpoch && failures === 0 && saver !== -1)
     return `epoch ${status.deprecatedEpoch} ended while the worker of Pod ${saver} saves its work`;
+  const isHung = status.history.length > old.history.length && status.history.at(-1)?.cause.reason === "Hung";
+  // Unless its report is still on the way, every Pod says so that has not moved since.
+  const moving = state.pods.findIndex(({ hang, flight }) => hang !== old.syncedEpoch && flight === 0);
+  const isKnown = moving !== -1 && state.podNews.every(({ pod }) => pod !== moving);
+  if (isHung && isKnown) return `epoch ${old.syncedEpoch} ended for a hang while Pod ${moving} moves`;
   // This also ends the exploration of a group that would restart endlessly.
   return status.history.length > failures + evictions + atBarrier
     ? `${status.history.length} restarts after ${JSON.stringify(toll)}`

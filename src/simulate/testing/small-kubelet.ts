@@ -35,18 +35,33 @@ export function podSteps(state: State, pod: PodState, index: number): readonly S
     const running = change({ ...pod, worker: "runs", unsent: { says: "running", incarnation } });
     step(`the worker starts in epoch ${started}`, running, startBreach(state, started));
   }
+  steps.push(...reportSteps(state, pod, index));
   if (agent === undefined) return steps;
   if (request === "watch") step("the agent watches", change(settle({ ...pod, seen: state.told, news: [] }, agent)));
   if (request === "publish") {
     const published = advance(agent, { kind: "publish", epoch: agent.epoch ?? 0 });
     const epoch = agent.epoch ?? 0;
-    const changed = settle({ ...pod, epoch, reached: Math.max(pod.reached, epoch) }, published);
+    const changed = settle({ ...pod, epoch, hang: 0, reached: Math.max(pod.reached, epoch) }, published);
     step(`the agent publishes epoch ${agent.epoch}`, withPodNews(change(changed), index));
   }
   const [next, ...later] = news;
   if (request === "none" && next !== undefined)
     step(`the agent sees ${OBJECTS.describe(next)}`, change(settle({ ...pod, seen: next, news: later }, agent)));
   return steps;
+}
+
+/** What the agent says about the progress of its worker. Its limit may pass at any time while nothing moves. */
+function reportSteps(state: State, pod: PodState, index: number): readonly Step<State>[] {
+  const { agent, worker, started, said, flight } = pod;
+  const step = (what: string, next: State) => [{ what: `Pod ${index}: ${what}`, next, isFault: false }];
+  if (flight !== 0) {
+    const arrived = withPod(state, index, { ...pod, flight: 0, hang: Math.max(0, flight) });
+    return step(`the report about epoch ${flight} arrives`, withPodNews(arrived, index));
+  }
+  const isStalled = worker === "runs" && started === state.stalled;
+  if (agent === undefined || isStalled === said) return [];
+  const next = withPod(state, index, { ...pod, said: isStalled, flight: isStalled ? started : -1 });
+  return step(isStalled ? "the agent reports that the worker has stopped" : "the agent takes its report back", next);
 }
 
 /** The Pod after its watch got another version of the GroupEpoch. */

@@ -10,6 +10,7 @@ import { type Fault, KNOWN, type State, statusOf, withPod, withPodNews } from ".
 
 const CONTROLLER: Fault = "kill-controller";
 const EVICTION: Fault = "evict-pod";
+const PAUSE: Fault = "pause";
 const AT_BARRIER: Fault = "kill-agent-at-barrier";
 /** Faults after which no restart is due. */
 const HARMLESS: ReadonlySet<Fault> = new Set([CONTROLLER, "kill-new-agent"]);
@@ -21,14 +22,16 @@ export class SmallModel implements Model<State> {
   /** Begins before the first Pod has started, or with a group that runs. */
   constructor(from: "start" | "running", faults: readonly Fault[]) {
     this.#allFaults = faults;
-    const atServer = { object: 0, told: 0, untold: [], pods: newPods() };
+    const atServer = { object: 0, told: 0, untold: [], pods: newPods(), stalled: 0, pauses: false };
     const start = restartController({ ...atServer, controller: KNOWN.nothing, podNews: [], objectNews: [], faults });
     this.beginning = from === "start" ? start : this.#runUntilIdle(start);
   }
 
-  key({ object, told, untold, pods, controller, podNews, objectNews, faults }: State): string {
+  key({ object, told, untold, pods, controller, podNews, objectNews, stalled, pauses, faults }: State): string {
     const versions = podNews.map(versionKey);
-    return [object, told, untold, ...pods.map(podKey), controller, versions, objectNews, faults].join("|");
+    return [object, told, untold, ...pods.map(podKey), controller, versions, objectNews, stalled, pauses, faults].join(
+      "|",
+    );
   }
 
   isSettled(state: State): boolean {
@@ -60,7 +63,9 @@ export class SmallModel implements Model<State> {
   /** What happens without a fault. */
   #ownSteps(state: State): readonly Step<State>[] {
     const ofPods = state.pods.flatMap((pod, index) => podSteps(state, pod, index));
-    return [...ofPods, ...controllerSteps(state, this.#toll(state))];
+    const resumed = { ...state, stalled: 0, pauses: false };
+    const moves = state.pauses ? [{ what: "the workers move again", next: resumed, isFault: false }] : [];
+    return [...ofPods, ...controllerSteps(state, this.#toll(state)), ...moves];
   }
 
   #faultSteps(state: State): readonly Step<State>[] {
@@ -72,6 +77,11 @@ export class SmallModel implements Model<State> {
         isFault: true,
       });
       if (fault === CONTROLLER) return [strike("the controller is replaced", restartController(state))];
+      if (fault === "hang" || fault === PAUSE) {
+        const [epoch = 0, ...others] = state.pods.map(({ worker, started }) => (worker === "runs" ? started : 0));
+        if (epoch === 0 || others.some((other) => other !== epoch)) return [];
+        return [strike(`the workers stop, ${fault}`, { ...state, stalled: epoch, pauses: fault === PAUSE })];
+      }
       // Both Pods are alike until the first fault, so the first of two faults may always strike the same Pod.
       const isFirst = state.faults.length === this.#allFaults.length && left.length > 0;
       return (isFirst ? state.pods.slice(0, 1) : state.pods).flatMap((pod, index) => {
@@ -92,9 +102,11 @@ export class SmallModel implements Model<State> {
     const struck = (counts: (fault: Fault) => boolean) =>
       this.#allFaults.filter(counts).length - faults.filter(counts).length;
     return {
-      failures: struck((fault) => fault !== EVICTION && fault !== AT_BARRIER && !HARMLESS.has(fault)),
+      failures: struck(
+        (fault) => fault !== EVICTION && fault !== AT_BARRIER && fault !== PAUSE && !HARMLESS.has(fault),
+      ),
       evictions: struck((fault) => fault === EVICTION),
-      atBarrier: struck((fault) => fault === AT_BARRIER),
+      atBarrier: struck((fault) => fault === AT_BARRIER || fault === PAUSE),
     };
   }
 

@@ -26,6 +26,15 @@ export interface PodState {
   readonly started: number;
   /** May be sent at any time, or be replaced by the next report. */
   readonly unsent: Report | undefined;
+  /** What the agent has said last about its worker: that it makes no progress. */
+  readonly said: boolean;
+  /**
+   * A report on its way to the API server: the epoch in which the worker has stopped, -1 if it moves again, 0 for no
+   * report. It may arrive at any time, also after its agent has ended.
+   */
+  readonly flight: number;
+  /** The report at the API server: the epoch in which the worker has stopped, or 0. */
+  readonly hang: number;
   /** Epoch (0 for none) and status at the API server. */
   readonly epoch: number;
   readonly status: Report | undefined;
@@ -38,7 +47,7 @@ export interface PodState {
 }
 
 /** One watch event of a Pod. */
-export interface PodVersion extends Pick<PodState, "epoch" | "status" | "generation"> {
+export interface PodVersion extends Pick<PodState, "epoch" | "hang" | "status" | "generation"> {
   readonly pod: number;
   readonly end: "none" | "evicted" | "failed" | "gone";
 }
@@ -47,7 +56,7 @@ export interface PodVersion extends Pick<PodState, "epoch" | "status" | "generat
 const PODS = 2;
 const STAGE = { name: "workers", replicas: 1, parallelism: PODS, dependsOn: [] };
 // The budget is never spent, so that every restart is visible.
-export const JOBSET = jobSetOf({ stages: [STAGE], inOrder: false, maxRestarts: 1_000 }, "jobset", "1");
+export const JOBSET = jobSetOf({ stages: [STAGE], inOrder: false, maxRestarts: 1_000, hangAfterMs: 1 }, "jobset", "1");
 export const JOB = jobOf(JOBSET, STAGE, 0, "job", "1");
 const BLANKS = Array.from({ length: PODS }, (_, index) => podOf(JOBSET, JOB, index, `pod-${index}`, index, "1"));
 
@@ -57,7 +66,7 @@ export function newPods(): readonly PodState[] {
 }
 
 function newPod(generation: number, reached: number): PodState {
-  const created = { epoch: 0, status: undefined, end: "none" } as const;
+  const created = { epoch: 0, hang: 0, flight: 0, status: undefined, end: "none" } as const;
   return { ...newborn(1), ...created, generation, reached };
 }
 
@@ -69,23 +78,23 @@ export function replacementOf({ generation, reached }: PodState): PodState {
 /** A Pod with new containers. The kubelet reports that they wait, also before it has reported anything else. */
 export function newborn(incarnation: number): Omit<PodState, AtServer> {
   const agent = newAgent({ jobSetUid: JOBSET.uid, replicatedJob: STAGE.name });
-  const none = { seen: 0, news: [], worker: "none", noticed: false, started: 0 } as const;
+  const none = { seen: 0, news: [], worker: "none", noticed: false, started: 0, said: false } as const;
   return { ...none, incarnation, agent, request: "watch", unsent: { says: "waiting", incarnation } };
 }
 
 /** What a restart in place does not change. */
-type AtServer = "epoch" | "status" | "generation" | "end" | "reached";
+type AtServer = "flight" | "hang" | "epoch" | "status" | "generation" | "end" | "reached";
 
 export function podKey(pod: PodState): string {
   const { agent, request, seen, news, worker, noticed, started, unsent, epoch, status, incarnation } = pod;
-  const { generation, end, reached } = pod;
+  const { generation, end, reached, said, flight, hang } = pod;
   const doing = agent === undefined ? "-" : [agent.epoch, agent.published, agent.lifted, request, seen, news].join();
   const onNode = [incarnation, doing, worker, noticed, started, reportKey(unsent)];
-  return [...onNode, epoch, reportKey(status), generation, end, reached].join(";");
+  return [...onNode, said, flight, hang, epoch, reportKey(status), generation, end, reached].join(";");
 }
 
-export function versionKey({ pod, epoch, status, generation, end }: PodVersion): string {
-  return `${pod} ${generation} ${epoch} ${end} ${reportKey(status)}`;
+export function versionKey({ pod, epoch, hang, status, generation, end }: PodVersion): string {
+  return `${pod} ${generation} ${epoch} ${hang} ${end} ${reportKey(status)}`;
 }
 
 function reportKey(report: Report | undefined): string {
@@ -100,11 +109,12 @@ export function withoutAgent(pod: PodState): PodState {
 const DELETION = { timestamp: "2026-01-01T00:00:30Z", graceSeconds: 30 };
 const DISRUPTED = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "" } as const;
 
-export function podOfVersion({ pod: index, epoch, status, generation, end }: PodVersion): Pod {
+export function podOfVersion({ pod: index, epoch, hang, status, generation, end }: PodVersion): Pod {
   const blank = BLANKS[index];
   if (blank === undefined) throw new Error(`there is no Pod ${index}`);
   const uid = `${blank.uid}-${generation}`;
-  const created: Pod = { ...blank, uid, epoch: epoch === 0 ? { kind: "absent" } : { kind: "present", epoch } };
+  const published: Pod = { ...blank, uid, epoch: epoch === 0 ? { kind: "absent" } : { kind: "present", epoch } };
+  const created: Pod = hang === 0 ? published : { ...published, hang: { epoch: hang, state: "stopped", since: 0 } };
   const pod = status === undefined ? created : { ...created, ...statusOf(uid, status) };
   if (end === "none") return pod;
   const evicted: Pod = { ...pod, deletion: DELETION, conditions: [...pod.conditions, DISRUPTED] };

@@ -12,7 +12,11 @@ export type Fault =
   | "kill-new-agent"
   /** After that, before it has lifted its barrier. */
   | "kill-agent-at-barrier"
-  | "kill-controller";
+  | "kill-controller"
+  /** One worker stops for good, and the other waits for it. */
+  | "hang"
+  /** They go on at any time. */
+  | "pause";
 
 export interface State {
   /** The version of the InPlaceRestart at the API server; 0 when there is none. */
@@ -25,6 +29,9 @@ export interface State {
   readonly controller: number;
   readonly podNews: readonly PodVersion[];
   readonly objectNews: readonly number[];
+  /** The epoch whose workers make no progress, or 0; and whether they may go on. */
+  readonly stalled: number;
+  readonly pauses: boolean;
   /** Faults that have not struck yet. */
   readonly faults: readonly Fault[];
 }
@@ -49,6 +56,6 @@ export function withPodNews(state: State, index: number): State {
 }
 
 /** The Pod as the API server has it. */
-export function versionOf({ epoch, status, generation, end }: PodState, index: number): PodVersion {
-  return { pod: index, epoch, status, generation, end: end === "ending" ? "evicted" : end };
+export function versionOf({ epoch, hang, status, generation, end }: PodState, index: number): PodVersion {
+  return { pod: index, epoch, hang, status, generation, end: end === "ending" ? "evicted" : end };
 }

@@ -26,6 +26,7 @@ import {
   exitCodes,
   failurePolicy,
   failurePolicyRuleName,
+  hangDetection,
   linuxOnly,
   malformed,
   nodeLossGrace,
@@ -108,6 +109,18 @@ const EXAMPLES: readonly (readonly [Rule, Omit<RuleExamples, "ignores">])[] = [
         annotated(ANNOTATION.nodeLossGrace, "30"),
         `metadata.annotations[${ANNOTATION.nodeLossGrace}]`,
         /is not a duration/,
+      ],
+    },
+  ],
+  [
+    hangDetection,
+    {
+      accepts: ["a duration", annotated(ANNOTATION.hangAfter, "15m")],
+      reports: [
+        "a number without a unit",
+        annotated(ANNOTATION.hangAfter, "15"),
+        `metadata.annotations[${ANNOTATION.hangAfter}]`,
+        /is not "learned" or a duration/,
       ],
     },
   ],

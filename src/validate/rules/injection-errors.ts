@@ -55,6 +55,13 @@ export const nodeLossGrace = injectionError(
   "the annotation is not set or a duration",
 );
 
+export const hangDetection = injectionError(
+  "hang-detection",
+  "The annotations for hang detection are valid: durations from 1s with a unit, a known kind of detection, and a " +
+    "progress file in a volume that a worker mounts.",
+  "the annotations are not set or valid",
+);
+
 export const agentResources = injectionError(
   "agent-resources",
   "`reprise.dev/agent-cpu` and `reprise.dev/agent-memory` are quantities that are enough for a process.",

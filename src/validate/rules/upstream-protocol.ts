@@ -9,6 +9,11 @@ const OURS: readonly string[] = [
   ANNOTATION.escalateAfter,
   ANNOTATION.onPartialSuccess,
   ANNOTATION.restartRequest,
+  ANNOTATION.hangAfter,
+  ANNOTATION.onHang,
+  ANNOTATION.startDeadline,
+  ANNOTATION.progressFile,
+  ANNOTATION.hangDetection,
 ];
 
 export const upstreamProtocol: Rule = {
