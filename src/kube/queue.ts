@@ -20,8 +20,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Decisions take microseconds, and the rest of the time is the API server's. When a hundred groups fail together, each
- * write may take most of a second.
+ * Decisions take microseconds, and the rest of the time is the API server's. When a hundred groups fail together, it
+ * may take most of a second for each write.
  */
 const CONCURRENCY = 32;
 

@@ -109,7 +109,7 @@ test("a JobSet is injected on the manager, and its copy restarts in place on the
   expect(asMap(original["spec"])).toMatchObject({ managedBy: MULTIKUEUE.controller });
   expect(agentOf(original)["resources"]).toMatchObject({ requests: AGENT_RESOURCES });
 
-  const group = TrainingGroup.of(workers, "train", { workers: 2 });
+  const group = TrainingGroup.of(workers, "train", { stages: { workers: 2 } });
   const before = await group.running();
   const copy = await stored(workers.kubectl);
   expect(namesOf(copy)).toContain(MULTIKUEUE.prebuiltWorkload);
