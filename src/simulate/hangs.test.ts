@@ -48,4 +48,8 @@ describe("a group whose worker hangs", () => {
   it.each([0, 50, 100, 150])("keeps every promise among any combination of faults (50 seeds from %i)", (first) => {
     for (let seed = first; seed < first + 50; seed += 1) expectGood(seed, playSeedWithHangs(seed));
   });
+
+  it("may blame a worker that was stuck first and was killed just before the verdict (seed 7926)", () => {
+    expectGood(7926, playSeedWithHangs(7926));
+  });
 });

@@ -30,6 +30,8 @@ const REPORT_MS = 3_000;
 export class Training {
   readonly #around: Surroundings;
   readonly #workers = new Map<string, Worker>();
+  /** Workers that were stuck when they ended: the controller may know their report and not yet their end. */
+  readonly #endedStuck: Worker[] = [];
   /** How long no worker may make progress. Undefined where no hangs are detected. */
   hangAfterMs: number | undefined;
 
@@ -46,6 +48,8 @@ export class Training {
   }
 
   ended(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined && worker.stuckUntil > this.#around.now()) this.#endedStuck.push(worker);
     this.#workers.delete(uid);
   }
 
@@ -84,7 +88,8 @@ export class Training {
     if (record?.cause.reason !== "Hung" || record.fromEpoch !== syncedEpoch) return false;
     const now = this.#around.now();
     const limit = this.hangAfterMs ?? Number.POSITIVE_INFINITY;
-    const stuck = this.#peersIn(syncedEpoch).filter(({ stuckUntil }) => stuckUntil > 0);
+    const ended = this.#endedStuck.filter(({ epoch }) => epoch === syncedEpoch);
+    const stuck = [...this.#peersIn(syncedEpoch).filter(({ stuckUntil }) => stuckUntil > 0), ...ended];
     const { pod: blamed } = record.cause;
     if (blamed !== undefined && stuck.length > 0 && stuck.every(({ pod }) => pod !== blamed))
       this.#around.breach(`${blamed} was blamed for the hang of ${stuck[0]?.pod}`);
