@@ -199,6 +199,35 @@ const DENIED: readonly Row[] = [
     '"yes" is not "true" or "false"; use a value such as "true"',
   ]),
   ...of(
+    ANNOTATION.hangAfter,
+    "hang-detection",
+    ["15", '"15" is not "learned" or a duration such as "30s", "5m" or "1h30m"; use a value such as "15m"'],
+    ["0s", '"0s" is not between 1s and a year; use a value such as "15m"'],
+  ),
+  ...of(ANNOTATION.onHang, "on-hang", [
+    "kill",
+    '"kill" is not "warn" (an Event and a condition) or "restart" (a counted restart in place); use a value such as ' +
+      '"warn"',
+  ]),
+  ...of(ANNOTATION.startDeadline, "hang-detection", [
+    "learned",
+    '"learned" is not a duration such as "30s", "5m" or "1h30m"; use a value such as "15m"',
+  ]),
+  ...of(
+    ANNOTATION.progressFile,
+    "hang-detection",
+    ["latest", '"latest" is not the absolute path of a file; use one such as "/checkpoints/latest"'],
+    [
+      "/data/latest",
+      '"/data/latest" is in no volume that a worker mounts; name a file below the mountPath of a volume without ' +
+        "subPathExpr, or remove the annotation to use the volume of injection",
+    ],
+  ),
+  ...of(ANNOTATION.hangDetection, "hang-detection", [
+    "nccl",
+    '"nccl" is neither "file" nor "nccl-ras"; use one of them',
+  ]),
+  ...of(
     ANNOTATION.safeToForcefullyDelete,
     "force-delete",
     ["yes", '"yes" is not "true" or "false"; use a value such as "true"'],
