@@ -7,7 +7,7 @@ import Sequencer from "./test/sequencer.ts";
 const WHOLE_MACHINE = ["test/e2e/cluster.test.ts"];
 
 /** They measure seconds, or need the report of each exit, which a busy kubelet overwrites before it has sent it. */
-const TIMED = ["failure-policy", "user-rules"].map((name) => `test/e2e/${name}.test.ts`);
+const TIMED = ["failure-policy", "hangs", "user-rules"].map((name) => `test/e2e/${name}.test.ts`);
 
 const e2e = {
   globalSetup: "test/e2e/setup.ts",
