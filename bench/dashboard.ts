@@ -30,7 +30,8 @@ const served = await servePage(cluster);
 const browser = await launch(terminalProgress());
 let holds = false;
 try {
-  const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
+  // The page forbids eval, which waiting for an expression needs.
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 900 }, bypassCSP: true });
   await page.addInitScript(RECORD_FRAMES);
   await page.goto(served.url);
   const shown = await page.waitForFunction(
