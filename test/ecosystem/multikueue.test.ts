@@ -107,7 +107,7 @@ test("a JobSet is injected on the manager, and its copy restarts in place on the
   });
   const original = await stored(manager);
   expect(asMap(original["spec"])).toMatchObject({ managedBy: MULTIKUEUE.controller });
-  expect(agentOf(original)["resources"]).toMatchObject({ requests: AGENT_RESOURCES });
+  expect(agentOf(original)["resources"]).toMatchObject({ requests: { cpu: AGENT_RESOURCES.cpu } });
 
   const group = TrainingGroup.of(workers, "train", { stages: { workers: 2 } });
   const before = await group.running();
@@ -149,10 +149,10 @@ function namesOf(jobSet: Fields): readonly string[] {
   return [...Object.keys(asMap(labels)), ...Object.keys(asMap(annotations))];
 }
 
-/** Without the label that Kueue adds to the Pods of an admitted copy. */
+/** Without the labels and annotations that Kueue adds to the Pods when it starts them. */
 function templatesOf(jobSet: Fields): unknown {
   const jobs = JSON.stringify(asMap(jobSet["spec"])["replicatedJobs"], (key, value) => {
-    return key === "kueue.x-k8s.io/multikueue-worker-workload-pod" ? undefined : value;
+    return key.startsWith("kueue.x-k8s.io/") ? undefined : value;
   });
   return JSON.parse(jobs);
 }
